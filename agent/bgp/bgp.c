@@ -23,6 +23,7 @@
 #include "bgp/bgp_errors.h"
 #include "bgp/bgp_faults.h"
 #include "bgp/bgp_links.h"
+#include "plan/link_table.h"
 #include "plan/route_table.h"
 
 #define STANDS_MS   (3 * SECOND_MS / 4)
@@ -112,6 +113,27 @@ static void count_expected(const struct bgp *bgp, int64_t expected[BGP_FAMILIES]
     }
 }
 
+static bool is_own(const struct sorted *addresses, const struct ip *ip)
+{
+    sorted_each(const struct link_address, address, addresses) {
+        if (ip_equal(&address->ip, ip))
+            return true;
+    }
+    return false;
+}
+
+/* Link-local addresses are not known here; a table without any is not read yet. */
+static void find_strange_next_hop(const struct sorted *addresses,
+                                  const struct bird_session *session, struct bgp_peer *peer)
+{
+    for (int family = 0; family < BGP_FAMILIES; family++) {
+        const struct ip *hop = &session->protocol.channels[family].next_hop;
+        if (addresses->count && peer->established && peer->exports[family] &&
+            hop->family != IP_NONE && !ip_is_special(hop) && !is_own(addresses, hop))
+            peer->strange_next_hop = *hop;
+    }
+}
+
 static int fill_status(struct bgp *bgp, const struct bird_view *view)
 {
     struct bird_status *bird = &bgp->options.status->bird;
@@ -123,13 +145,18 @@ static int fill_status(struct bgp *bgp, const struct bird_view *view)
     memcpy(bird->learned, view->facts.learned, sizeof(bird->learned));
     memcpy(bird->kernel_down, view->facts.kernel_down, sizeof(bird->kernel_down));
     memcpy(bird->kernel_refuses, view->facts.kernel_refuses, sizeof(bird->kernel_refuses));
+    memcpy(bird->kernel_limited, view->facts.kernel_limited, sizeof(bird->kernel_limited));
     memcpy(bird->device_down, view->facts.device_down, sizeof(bird->device_down));
     count_expected(bgp, bird->expected);
     bird->log_heard = view->log_heard;
     bird->overflows = view->overflows;
     int r = 0;
-    for (size_t i = 0; i < view->facts.sessions.count && r == 0; i++)
+    for (size_t i = 0; i < view->facts.sessions.count && r == 0; i++) {
         r = add_peer(bird, &view->facts.sessions.items[i]);
+        if (r == 0)
+            find_strange_next_hop(bgp->options.addresses, &view->facts.sessions.items[i],
+                                  &bird->peers.items[i]);
+    }
     bgp_errors_remember(&bgp->errors, bird);
     bgp_links_follow(&bgp->links, bird, bgp->options.links, bgp->options.addresses);
     return r;
@@ -217,6 +244,11 @@ static void report_faults(struct bgp *bgp, const struct bird_view *view)
     AUTOFAULTS struct faults silence = { 0 };
     AUTOFAULTS struct faults sessions = { 0 }, exports = { 0 }, filters = { 0 }, overflows = { 0 };
     int64_t now_ms = clock_mono_ms();
+    if (bgp_version_faults(bird, &silence)) {
+        clear_faults(bgp);
+        report(bgp, "silence", &silence);
+        return;
+    }
     bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);
     bgp_filter_faults(bird, bgp->options.installed, bgp->table, &filters);
     bgp_export_faults(bird, bgp->table, &exports);

@@ -16,6 +16,20 @@ static bool is_of_bgp(const char *error)
     return strncmp(error, "Received: ", 10) == 0 || strstr(error, "Error: ");
 }
 
+/* What this end sees of one refusal of the peer's kernel, by who closes first. */
+static bool is_hang_up(const char *error)
+{
+    return strcmp(error, "Socket: Connection closed") == 0 ||
+           strcmp(error, "Socket: Connection reset by peer") == 0;
+}
+
+/* Whether what was told before says as much: two that take turns would be a fault that comes and
+ * goes. */
+static bool still_holds(const char *before, const char *now)
+{
+    return !is_of_bgp(now) && (is_of_bgp(before) || (is_hang_up(before) && is_hang_up(now)));
+}
+
 static bool is_about(const struct bgp_error *error, const struct bgp_peer *peer)
 {
     return strcmp(error->name, peer->name) == 0 && strcmp(error->address, peer->address) == 0 &&
@@ -46,9 +60,9 @@ void bgp_errors_remember(bgp_error_list *errors, struct bird_status *bird)
         const struct bgp_error *before = find(errors, peer);
         if (peer->established || peer->disabled)
             continue;
-        if (before && !is_of_bgp(peer->last_error))
+        if (before && still_holds(before->error, peer->last_error))
             memcpy(peer->last_error, before->error, sizeof(peer->last_error));
-        if (is_of_bgp(peer->last_error))
+        if (is_of_bgp(peer->last_error) || is_hang_up(peer->last_error))
             keep(&kept, peer);
     }
     vec_done(errors);

@@ -8,6 +8,7 @@
 #include "bgp/bgp_faults.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -38,6 +39,20 @@ void bgp_socket_faults(const struct bird_status *bird, struct faults *faults)
                "restart BIRD (systemctl restart bird): it makes its socket anew",
                "there is no socket any more: BIRD answers on the connection that agentd has, and "
                "takes no other");
+}
+
+bool bgp_version_faults(const struct bird_status *bird, struct faults *faults)
+{
+    char *rest;
+    const unsigned long major = strtoul(bird->version, &rest, 10);
+    if (rest == bird->version || major >= 2)
+        return false;
+    faults_add(faults, bird->socket,
+               "use BIRD 2.0.8 or later (apt install bird2), or name its socket in bird.socket",
+               "BIRD %s is too old: it has no tables for both families, and what it announces is "
+               "not known",
+               bird->version);
+    return true;
 }
 
 /* Some session is meant to take the routes of a family, be it up or down. */
@@ -254,10 +269,20 @@ static void kept_fault(const struct bgp_peer *peer, int64_t hidden, uint32_t tab
     AUTOFREE char *limit = text_format("raise `export limit` of %s in BIRD's configuration; see: "
                                        "birdc show protocols all %s",
                                        peer->name, peer->name);
+    AUTOFREE char *hop =
+        text_format("write `next hop self` in place of `next hop address` or `next hop "
+                    "keep` of %s in BIRD's configuration; birdc configure; birdc "
+                    "restart %s",
+                    peer->name, peer->name);
+    char ip[IP_STRLEN];
     if (peer->limited)
         faults_add(faults, peer->name, limit,
                    "its export limit is reached: this peer does not get all routes of table %u",
                    table);
+    if (peer->strange_next_hop.family != IP_NONE)
+        faults_add(faults, peer->name, hop,
+                   "it gives this peer routes that lead to %s, which no interface of this node has",
+                   ip_str(&peer->strange_next_hop, ip));
     if (hidden > 0)
         faults_add(faults, peer->name,
                    "take those out of BIRD's table, or lower their preference; see: birdc show "
@@ -275,6 +300,21 @@ void bgp_kept_faults(const struct bird_status *bird, bool hidden, uint32_t table
         if (named && !bird_expects_none(bird))
             kept_fault(peer, hidden ? bird_hidden(bird, peer) : 0, table, faults);
     }
+}
+
+/* A route that went away makes room for another one with the next scan only. */
+static void limit_fault(const struct bird_status *bird, int family, const char *name,
+                        uint32_t table, struct faults *faults)
+{
+    const char *kernel = bird->kernel_limited[family];
+    AUTOFREE char *remedy = text_format("raise `import limit` and `receive limit` of %s in BIRD's "
+                                        "configuration, or take them out; birdc configure; birdc "
+                                        "restart %s",
+                                        kernel, kernel);
+    faults_add(faults, name, remedy,
+               "BIRD has not learned all %s routes of table %u: its kernel protocol %s has reached "
+               "its import limit",
+               name, table, kernel);
 }
 
 static void learned_none_fault(const struct bird_status *bird, int family, const char *name,
@@ -315,6 +355,8 @@ void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_F
                        "protocol",
                        "BIRD still has %s routes that are gone from table %u", names[family],
                        table);
+        else if (*bird->kernel_limited[family])
+            limit_fault(bird, family, names[family], table, faults);
         else if (bird->learned[family] == 0)
             learned_none_fault(bird, family, names[family], table, faults);
         else

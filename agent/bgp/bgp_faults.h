@@ -20,6 +20,9 @@ void bgp_silence_faults(const struct bird_status *bird, struct faults *faults);
 /* BIRD answers, on a connection that it has: its socket was deleted, and takes no other. */
 void bgp_socket_faults(const struct bird_status *bird, struct faults *faults);
 
+/* True if it is a BIRD of which nothing else can be judged: it is too old. */
+bool bgp_version_faults(const struct bird_status *bird, struct faults *faults);
+
 /* There is no session at all, or none that takes the routes of a family (`export none`). */
 void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct faults *faults);
 
@@ -28,7 +31,7 @@ void bgp_filter_faults(const struct bird_status *bird, const struct sorted *inst
                        uint32_t table, struct faults *faults);
 
 /* Routes that a peer is not given for another reason: `hidden`, for a better route of BIRD's own;
- * or its channel's export limit is reached. */
+ * or its channel's export limit is reached. And those that lead the peer elsewhere. */
 void bgp_kept_faults(const struct bird_status *bird, bool hidden, uint32_t table,
                      struct faults *faults);
 

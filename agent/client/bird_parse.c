@@ -233,6 +233,15 @@ static uint64_t stamp_with(uint64_t stamp, const char *text)
     return stamp;
 }
 
+/* "10.0.0.1", or two of IPv6, of which the first is the global one. */
+static void take_next_hop(struct bird_channel *channel, const char *value)
+{
+    char word[IP_STRLEN];
+    (void)take_word(value, word, sizeof(word));
+    if (ip_parse(word, &channel->next_hop) < 0)
+        channel->next_hop = (struct ip){ 0 };
+}
+
 static void channel_detail(struct bird_channel *channel, const char *text)
 {
     const char *value;
@@ -242,8 +251,8 @@ static void channel_detail(struct bird_channel *channel, const char *text)
         channel->exports = strcmp(value, "REJECT") != 0;
     else if ((value = after(text, "Input filter:")))
         channel->refuses = strcmp(value, "REJECT") == 0;
-    else if ((value = after(text, "Export limit:")))
-        channel->limited = strstr(value, "[HIT]") != NULL;
+    else if ((value = after(text, "BGP Next hop:")))
+        take_next_hop(channel, value);
     else if ((value = after(text, "Routes:")))
         take_routes(channel, value);
 }
@@ -294,7 +303,22 @@ struct scope {
     struct bird_protocol *protocol; /* NULL: one that is passed over */
     struct bird_channel *channel;   /* likewise */
     bool in_channel;
+    bool *limit; /* of the channel: the one that is reached, and that an action follows; or NULL */
 };
+
+/* "Export limit: 3 [HIT]", and behind it what is done then: to warn keeps nothing back. */
+static void limit_detail(struct scope *scope, const char *text)
+{
+    const bool exports = after(text, "Export limit:"),
+               imports = after(text, "Import limit:") || after(text, "Receive limit:");
+    const char *action = after(text, "Action:");
+    if (exports || imports)
+        scope->limit = !strstr(text, "[HIT]") ? NULL
+                       : exports              ? &scope->channel->limited
+                                              : &scope->channel->import_limited;
+    else if (action && scope->limit && strcmp(action, "warn") != 0)
+        *scope->limit = true;
+}
 
 static void take_detail(struct scope *scope, const char *text)
 {
@@ -302,9 +326,11 @@ static void take_detail(struct scope *scope, const char *text)
     const char *channel = after(text, "Channel ");
     if (channel) {
         scope->in_channel = true;
+        scope->limit = NULL;
         scope->channel = open_channel(scope->protocol, channel);
     } else if (scope->channel) {
         channel_detail(scope->channel, text);
+        limit_detail(scope, text);
         if (is_count_of_changes(text))
             scope->protocol->stamp = stamp_with(scope->protocol->stamp, text);
     } else if (!scope->in_channel && strcmp(scope->protocol->kind, "BGP") == 0) {

@@ -36,6 +36,8 @@ struct bird_channel {
     bool exports;               /* false: its output filter is REJECT, on purpose */
     bool refuses;               /* its input filter is REJECT */
     bool limited;               /* its export limit is reached, and keeps routes back */
+    bool import_limited;        /* its import or receive limit is, likewise */
+    struct ip next_hop;         /* that BGP gives to its routes; IP_NONE: none, or it is not up */
 };
 
 /* A protocol of `show protocols all`. */

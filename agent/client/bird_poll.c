@@ -79,6 +79,8 @@ static void note_kernel(struct bird_facts *facts, const struct bird_protocol *ke
         const struct bird_channel *channel = &kernel->channels[family];
         if (!channel->present || strcmp(channel->table, tables[family]) != 0)
             continue;
+        if (channel->import_limited)
+            memcpy(facts->kernel_limited[family], kernel->name, sizeof(kernel->name));
         if (is_disabled(kernel))
             memcpy(facts->kernel_down[family], kernel->name, sizeof(kernel->name));
         else if (channel->refuses)

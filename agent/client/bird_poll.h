@@ -39,6 +39,7 @@ struct bird_facts {
     int64_t learned[BIRD_FAMILIES];    /* our routes that its kernel protocols have; -1 unknown */
     char kernel_down[BIRD_FAMILIES][BIRD_NAME_SIZE]; /* the kernel protocol that is disabled; "" */
     char kernel_refuses[BIRD_FAMILIES][BIRD_NAME_SIZE]; /* that has `import none`; "" */
+    char kernel_limited[BIRD_FAMILIES][BIRD_NAME_SIZE]; /* that has reached its import limit; "" */
     char device_down[BIRD_NAME_SIZE]; /* the device protocol that is disabled; "" */
     uint64_t stamp;                   /* as long as it is the same, so are routes; 0 unknown */
 };

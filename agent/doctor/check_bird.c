@@ -18,7 +18,7 @@
 #include "doctor/bird_buffer.h"
 #include "doctor/visit.h"
 
-enum { YOUNG_MS = 30000, PAUSE_MS = 200, BUFFER_WANTED = 8 << 20 };
+enum { YOUNG_MS = 30000, PAUSE_MS = 200, BUFFER_WANTED = 8 << 20, CODE_DENIED = 8007 };
 
 #define INCLUDE_REMEDY \
     "include \"fingerpost.conf\" behind the four defines (agentctl setup prints them); birdc configure"
@@ -78,10 +78,36 @@ static void check_socket(struct visit *visit)
     bird_parse_status(reply, &server);
     if (sscanf(server.version, "%u.%u.%u", &major, &minor, &patch) < 2)
         (void)bird_parse_greeting(reply, &server);
-    if (major == 2 && minor == 0 && patch && patch < 8)
+    if (sscanf(server.version, "%u", &major) == 1 && major < 2)
+        visit_fail(visit, "use BIRD 2.0.8 or later (apt install bird2), or name its socket",
+                   "BIRD %s is too old: it has no tables for both families", server.version);
+    else if (major == 2 && minor == 0 && patch && patch < 8)
         visit_warn(visit, "use BIRD 2.0.8 or later", "BIRD %s", server.version);
     else
         visit_good(visit, "BIRD %s", server.version);
+}
+
+/*
+ * What `birdc configure` and a restart would make of the files as they are now: BIRD goes on with
+ * what it has read last, and nothing is to be seen of an edit that it refused.
+ */
+static void check_files(struct visit *visit)
+{
+    CLEANUP(bird_asker_closep) struct bird_asker *asker = NULL;
+    const struct bird_reply *reply;
+
+    if (!wants_bird(visit))
+        return;
+    if (open_bird(visit, &asker) < 0 || bird_ask(asker, "configure check", &reply) < 0) {
+        visit_skip(visit, "BIRD does not answer");
+        return;
+    }
+    if (bird_reply_code(reply) == CODE_DENIED)
+        visit_skip(visit, "BIRD lets nobody configure it here");
+    else if (!bird_reply_ok(reply))
+        visit_fail(visit, "mend that line; birdc configure check; birdc configure",
+                   "BIRD goes on with what it read before, and does not start anew with: %s",
+                   bird_reply_last(reply));
 }
 
 /* True if BIRD's configuration has the name. */
@@ -344,6 +370,7 @@ static void check_sessions(struct visit *visit)
 
 const struct check bird_checks[] = {
     { "bird.socket", "BIRD", "it answers, 2.0.8 or later", check_socket },
+    { "bird.files", "BIRD's configuration", "its files as they are now can be read", check_files },
     { "bird.include", "BIRD's include", "the tables and filters of fingerpost.conf",
       check_include },
     { "bird.kernel", "BIRD's kernel protocols", "both up, and learning our table", check_kernel },

@@ -33,7 +33,9 @@ struct bgp_peer {
     int64_t exported; /* what its filters let through; -1 unknown */
     int64_t filtered; /* -1 unknown */
     bool limited;     /* an export limit is reached, and keeps routes back */
-    bool listed;      /* `networks` has all of them, sorted; else unknown or too many */
+    struct ip
+        strange_next_hop; /* the next hop of its routes, which no interface here has; or none */
+    bool listed;          /* `networks` has all of them, sorted; else unknown or too many */
     VEC(struct prefix) networks;
 };
 
@@ -57,6 +59,7 @@ struct bird_status {
     int64_t expected[BGP_FAMILIES];        /* those in the kernel when it was asked */
     char kernel_down[BGP_FAMILIES][66];    /* BIRD's kernel protocol that is disabled; "" none */
     char kernel_refuses[BGP_FAMILIES][66]; /* likewise: that has `import none` */
+    char kernel_limited[BGP_FAMILIES][66]; /* likewise: that has reached its import limit */
     char device_down[66];                  /* its device protocol that is disabled; "" none */
     bool log_heard;                        /* else overflows go unnoticed */
     uint64_t overflows; /* netlink messages lost, since the connection was made */

@@ -61,6 +61,18 @@ class Patient:
             self.birdc("configure")
             self.settled()
 
+    @contextlib.contextmanager
+    def bird_is_to_say(self, old, new):
+        """A line of its files is another one, and BIRD has not read it."""
+        source = self.node.bird.folder / "node.conf"
+        text = source.read_text()
+        assert old in text
+        source.write_text(text.replace(old, new))
+        try:
+            yield
+        finally:
+            source.write_text(text)
+
     def settled(self):
         """Both ends anew: after an error of the other end, a BIRD waits for a minute and longer."""
         for bird in (self.lab.tor.bird, self.node.bird):

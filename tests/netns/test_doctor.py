@@ -204,6 +204,10 @@ MISTAKES = {
     "bird-socket": (lambda p: settings(p, bird__socket="/nonexistent.ctl"), "bird.socket", "No such file", "-s says where"),
     "bird-dead": (dead_bird, "bird.socket", "refused", "restart bird"),
     "bird-deaf": (deaf_bird, "bird.socket", "deaf.ctl", "hangs"),
+    "bird-files": (
+        lambda p: p.bird_is_to_say('include "fingerpost.conf";', 'include "fingerpost.confg";'),
+        "bird.files", "fingerpost.confg", "birdc configure check",
+    ),
     "no-include": (
         lambda p: p.bird_says('include "fingerpost.conf";', "ipv4 table fingerpost4; ipv6 table fingerpost6;"
                               " filter fingerpost_export { reject; }"),

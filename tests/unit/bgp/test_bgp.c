@@ -217,6 +217,25 @@ static void sessions_become_peers_and_faults(void **state)
 }
 
 /* A session that has begun just now: BIRD's clock is this machine's, read as local time. */
+static void routes_that_lead_to_another_host(void **state)
+{
+    struct fixture *fixture = *state;
+    struct link_address address = { .ifindex = 2, .length = 64 };
+    size_t size;
+    fixture->recorded = recording_read("protocols", &size);
+    fixture->protocols = fixture->recorded;
+    assert_int_equal(ip_parse("fd99:1::2", &address.ip), 0);
+    assert_int_equal(sorted_put(&fixture->addresses, &address), 0);
+    configure(fixture, fixture->bird.path);
+    await_change(fixture);
+    assert_faults(fixture,
+                  "tor4: it gives this peer routes that lead to 10.99.1.2, which no "
+                  "interface of this node has|"
+                  "gone 10.99.1.77: the session with AS 64601 is down: Socket: No route to "
+                  "host|"
+                  "resting 10.99.1.78: the session is disabled in BIRD|");
+}
+
 static void a_session_may_take_a_moment_to_come_up(void **state)
 {
     struct fixture *fixture = *state;
@@ -436,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_a_socket_nobody_is_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(sessions_become_peers_and_faults, setup, teardown),
+        cmocka_unit_test_setup_teardown(routes_that_lead_to_another_host, setup, teardown),
         cmocka_unit_test_setup_teardown(a_session_may_take_a_moment_to_come_up, setup, teardown),
         cmocka_unit_test_setup_teardown(bird_away_is_the_only_fault, setup, teardown),
         cmocka_unit_test_setup_teardown(filtered_routes_of_ours_are_named, setup, teardown),

@@ -223,6 +223,31 @@ static void another_major_version(void **state)
     vec_done(&list);
 }
 
+static void limits_count_where_they_keep_routes_back(void **state)
+{
+    (void)state;
+    AUTOREPLY struct bird_reply reply = { 0 };
+    bird_protocol_list list = { 0 };
+    say(&reply,
+        "1002-a Kernel\n1006-  Channel ipv4\n1006-    Receive limit: 1 [HIT]\n"
+        "1006-      Action: block\n1006-    Import limit: 1 [HIT]\n1006-      Action: warn\n"
+        "1006-    Export limit: 9\n1006-      Action: block\n"
+        "1002-b BGP\n1006-  Channel ipv4\n1006-    Export limit: 1 [HIT]\n"
+        "1006-      Action: warn\n1006-    BGP Next hop: 10.0.1.77\n"
+        "1006-  Channel ipv6\n1006-    Export limit: 1 [HIT]\n1006-      Action: restart\n"
+        "1006-    BGP Next hop: fd00::1 fe80::1\n0000 \n");
+    assert_int_equal(bird_parse_protocols(&reply, -1, &list), 0);
+    const struct bird_channel *a = named(&list, "a")->channels, *b = named(&list, "b")->channels;
+    assert_true(a[BIRD_IPV4].import_limited);
+    assert_false(a[BIRD_IPV4].limited);
+    assert_false(b[BIRD_IPV4].limited);
+    assert_true(b[BIRD_IPV6].limited);
+    assert_int_equal(a[BIRD_IPV4].next_hop.family, IP_NONE);
+    assert_int_equal(b[BIRD_IPV4].next_hop.bytes[3], 77);
+    assert_int_equal(b[BIRD_IPV6].next_hop.bytes[15], 1);
+    vec_done(&list);
+}
+
 static void what_is_missing_is_unknown(void **state)
 {
     (void)state;
@@ -428,6 +453,7 @@ int main(void)
         cmocka_unit_test(times_without_dates),
         cmocka_unit_test(forms_of_time),
         cmocka_unit_test(another_major_version),
+        cmocka_unit_test(limits_count_where_they_keep_routes_back),
         cmocka_unit_test(what_is_missing_is_unknown),
         cmocka_unit_test(long_words_are_cut),
         cmocka_unit_test(bfd_sessions),
