@@ -72,8 +72,10 @@ static int print_service(const char *word, const struct doc *service)
     }
     if (!told && field_is(service, "type", "LoadBalancer") && !has_external(service))
         text_add(&out,
-                 "  -> it waits for an address: status.loadBalancer.ingress has none that can "
-                 "be used\n");
+                 "  -> it waits for an address: status.loadBalancer.ingress has none that can be "
+                 "used\n"
+                 "     why, who gives it says: agentctl controller, and the Service's condition "
+                 "fingerpost.io/AddressAssigned\n");
     return print_lines(&out, EXIT_OK);
 }
 

@@ -16,8 +16,10 @@
 #include "agentctl/answer.h"
 #include "agentctl/explain_claim.h"
 #include "agentctl/explain_egress.h"
+#include "agentctl/explain_faults.h"
 #include "agentctl/explain_holder.h"
 #include "agentctl/explain_pools.h"
+#include "agentctl/explain_remedy.h"
 #include "agentctl/explain_service.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
@@ -28,52 +30,6 @@
 #include "plan/route_table.h"
 
 enum { ENDPOINTS_SHOWN = 8 }; /* of a service, without -v */
-
-/* What an operator can do about a reason (plan/address_reason.h); NULL where that is for the agent.
- */
-static const char *remedy_of(const char *reason)
-{
-    static const struct {
-        const char *reason, *remedy;
-    } remedies[] = {
-        { "wrong-type", "make it a Service of type LoadBalancer, or let it release the address" },
-        { "headless", "give the Service a clusterIP" },
-        { "other-proxy", "remove the label service.kubernetes.io/service-proxy-name or headless" },
-        { "special-address", "give it an address that can be routed" },
-        { "outside-ranges", "see services.externalIPs and loadBalancerIPs in agentd.yaml, and the "
-                            "ranges of IPAddressPools" },
-        { "in-service-cidr", "use an external IP outside services.serviceCIDRs" },
-        { "ports-taken", "give the Services different ports, or different addresses" },
-        { "other-class",
-          "see spec.loadBalancerClass, and services.loadBalancerClass in agentd.yaml" },
-        { "not-advertised", "see services.advertise in agentd.yaml" },
-        { "opted-out", "remove the annotation fingerpost.io/announce from the Service" },
-        { "no-advertisement", "let a BGPAdvertisement select its pool and the Service" },
-        { "l2-only", "let a BGPAdvertisement select it, too, or have nodes claim it (addresses in "
-                     "agentd.yaml)" },
-        { "other-nodes", "see nodeSelectors of the BGPAdvertisement, and the labels of this Node" },
-        { "node-address", "give the Service an address that no Node has" },
-        { "local-address", "give the Service an address that no interface has" },
-        { "connected-network", "give the Service an address outside networks of Nodes" },
-        { "pod-network", "give the Service an address outside services.clusterCIDRs" },
-        { "service-network", "give the Service an address outside services.serviceCIDRs" },
-        { "claimed", "agentctl addresses says which node has it" },
-        { "node-gone", "add the Node again, or remove the agent from this machine" },
-        { "withdrawn", "agentctl undrain" },
-        { "node-excluded",
-          "remove the label node.kubernetes.io/exclude-from-external-load-balancers "
-          "from the Node" },
-        { "network-unavailable", "see the condition NetworkUnavailable of the Node" },
-        { "no-endpoints", "no pod behind it is ready: see its endpoints" },
-        { "no-local-endpoints", "the nodes with a ready endpoint announce it; for this one, run a "
-                                "ready pod here" },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
-        if (strcmp(remedies[i].reason, reason) == 0)
-            return remedies[i].remedy;
-    return NULL;
-}
 
 /* An address in BIRD's table of which no peer is known to get it: not "announced". */
 static bool add_unheard(struct text *out, const struct ctl *ctl, const struct doc *answer)
@@ -105,7 +61,7 @@ static void add_verdict(struct text *out, const struct ctl *ctl, const struct do
 {
     const struct doc *route = doc_get(answer, "route");
     const bool none = field_is(answer, "state", "none"); /* nobody asks for it to be */
-    const char *remedy = remedy_of(field(answer, "reason"));
+    const char *remedy = explain_remedy(field(answer, "reason"));
     const bool announced = field_is(answer, "state", "announced");
     const bool differs = announced != field_true(route, "installed");
     char held[CLOCK_STRLEN];
@@ -437,6 +393,7 @@ static void add_explanation(struct text *out, const struct ctl *ctl, const struc
     add_peers_verdict(out, answer);
     add_port_verdict(out, answer, target);
     add_copy_warning(out, answer);
+    add_explained_faults(out, ctl, answer);
     doc_each(service, doc_get(answer, "services"))
         add_service(out, ctl, service, field(answer, "reason"));
     add_claim(out, doc_get(answer, "claim"));
@@ -469,11 +426,20 @@ static int explain_at(const struct ctl *ctl, const char *path, const struct targ
     return print_lines(&out, EXIT_OK);
 }
 
+/* What has a name: the path's object, or else whatever faults are told of. */
+static int explain_named(const struct ctl *ctl, const char *path, const char *name)
+{
+    AUTOTEXT struct text out = { 0 };
+    if (!ctl->json && is_unknown(ctl, path) && add_named_faults(&out, ctl, name))
+        return print_lines(&out, EXIT_OK);
+    return explain_at(ctl, path, &(struct target){ 0 });
+}
+
 static int explain_pod(const struct ctl *ctl, const char *name)
 {
     AUTOTEXT struct text path = { 0 };
     text_addf(&path, "/v1/explain?pod=%s", name);
-    return explain_at(ctl, text_str(&path), &(struct target){ 0 });
+    return explain_named(ctl, text_str(&path), name);
 }
 
 int verb_explain(const struct ctl *ctl, char **args)
@@ -486,7 +452,7 @@ int verb_explain(const struct ctl *ctl, char **args)
         return explain_service(ctl, args[0], verb_explain, explain_pod);
     if (is_node_name(args[0])) {
         text_addf(&path, "/v1/explain?node=%s", args[0]);
-        return explain_at(ctl, text_str(&path), &target);
+        return explain_named(ctl, text_str(&path), args[0]);
     }
     int r = parse_target(args[0], &target);
     if (r != EXIT_OK)

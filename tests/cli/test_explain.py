@@ -54,13 +54,53 @@ def test_explain_a_node(ctl, agent):
     )
 
 
+def fault(place, message, remedy=None):
+    return {"subsystem": "services", "place": place, "message": message, "remedy": remedy,
+            "since": "2026-11-26T10:00:00Z"}
+
+
+def test_explain_says_what_status_says(ctl, agent):
+    """Of the address, its Services, and the pods that have it; of others nothing."""
+    agent({"/v1/services": items("ServiceList", []), "/v1/explain?pod=shop/cart-5": POD,
+           "/v1/explain?address=10.0.0.1": asked_documents.EXPLANATION,
+           "/v1/faults": items("FaultList", [
+               fault("Service default/web", "port p has no endpoints", "see targetPort"),
+               fault("Service default/web2", "is another"),
+               fault("Egress net/nat", "does not exist, but Pod shop/cart-5 names it", "create it"),
+               fault("Egress net/gate", "does not exist, but Pod shop/cart-50 names it")])})
+    output = ctl.run("explain", "10.0.0.1")[1]
+    assert "  fault     port p has no endpoints\n            -> see targetPort\n" in output
+    assert output.count("  fault ") == 1
+    output = ctl.run("explain", "shop/cart-5")[1]
+    assert ("  fault     Egress net/nat: does not exist, but Pod shop/cart-5 names it\n"
+            "            -> create it\n") in output
+    assert output.count("  fault ") == 1
+
+
+def test_explain_what_only_faults_know(ctl, agent):
+    """An Egress, a pool or a block has no explanation of its own."""
+    agent({"/v1/services": items("ServiceList", []),
+           "/v1/explain?pod=net/nat": (404, {"error": "no Service and no pod has this name"}),
+           "/v1/explain?node=gold": (404, {"error": "no Node has this name"}),
+           "/v1/explain?node=gol": (404, {"error": "no Node has this name"}),
+           "/v1/faults": items("FaultList", [
+               fault("Egress net/nat", "no gateway takes new flows", "label Nodes"),
+               fault("AddressPool gold", "has no block left")])})
+    assert ctl.run("explain", "net/nat") == (
+        0, "Egress net/nat is not in order\n  fault     no gateway takes new flows\n            -> label Nodes\n", "")
+    assert ctl.run("explain", "gold") == (
+        0, "AddressPool gold is not in order\n  fault     has no block left\n", "")
+    assert ctl.run("explain", "gol")[0] == 4
+
+
 def test_explain_a_service_that_waits(ctl, agent):
     waiting = {**documents.SERVICE, "addresses": []}
     agent({"/v1/services": items("ServiceList", [waiting])})
     assert ctl.run("explain", "default/web") == (
         0,
         "default/web is a Service of type LoadBalancer\n"
-        "  -> it waits for an address: status.loadBalancer.ingress has none that can be used\n",
+        "  -> it waits for an address: status.loadBalancer.ingress has none that can be used\n"
+        "     why, who gives it says: agentctl controller, and the Service's condition fingerpost.io/AddressAssigned\n",
         "",
     )
 

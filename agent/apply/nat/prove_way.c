@@ -20,8 +20,10 @@
 #include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/macro.h"
+#include "base/ours.h"
 #include "plan/link_table.h"
 
 const char *prover_endpoint(const struct nat_endpoint *endpoint, char buffer[static 64])
@@ -210,6 +212,13 @@ static int no_carrier(struct prover *prover, const struct nat_probe *probe,
     return 0;
 }
 
+/* By svc0 go the node's own packets to addresses of Services. */
+static bool is_service(uint32_t index)
+{
+    char name[IF_NAMESIZE];
+    return if_indextoname(index, name) && strcmp(name, SVC0_NAME) == 0;
+}
+
 /* The way there and back. */
 int prover_check_way(struct prover *prover, const struct nat_port *port,
                      const struct nat_probe *probe, const struct nat_answer *answer)
@@ -233,6 +242,11 @@ int prover_check_way(struct prover *prover, const struct nat_port *port,
     prover->unseen = true;
     if (!returns_here(probe, answer))
         return 1;
+    if (is_service(answer->out))
+        return prover_differs(
+            prover, "an endpoint is a pod or a host: correct the EndpointSlice's addresses",
+            "endpoint %s is itself an address of a Service",
+            prover_endpoint(&answer->endpoint_value, where));
     return prover_differs(prover,
                           "name it in services.uplinks, or in podInterfaces if it is a pod's",
                           "%s is reached by %s, where our program is not",

@@ -222,6 +222,18 @@ static void test_a_way_without_our_program_is_found(void **state)
     expect_all(lab, ROW_ONE, 1, true, "");
 }
 
+/* What is led to svc0 is served there, if it is served at all. */
+static void test_an_address_of_a_service_is_no_endpoint(void **state)
+{
+    struct nat_lab *lab = *state;
+
+    run("ip route replace 10.244.0.5 dev svc0");
+    expect_all(lab, ROW_ONE, 1, false,
+               "endpoint 10.244.0.5:8080 is itself an address of a Service");
+    run("ip route replace 10.244.0.5 dev pod0");
+    expect_all(lab, ROW_ONE, 1, true, "");
+}
+
 /* A masqueraded flow needs an address of this node, of its family. */
 static void test_a_missing_source_is_found(void **state)
 {
@@ -390,6 +402,7 @@ int main(void)
         TEST(test_proof),
         TEST(test_a_missing_route_is_found),
         TEST(test_a_way_without_our_program_is_found),
+        TEST(test_an_address_of_a_service_is_no_endpoint),
         TEST(test_a_missing_source_is_found),
         TEST(test_broken_slots_are_found),
         TEST(test_a_lost_frontend_is_found),

@@ -151,8 +151,8 @@ static void it_reserves_what_it_has(void **state)
         "{fingerpost.io/reserved: \"192.0.2.7,192.0.3.0-192.0.3.9\"}}\n"
         "spec: {addresses: [192.0.2.0/24, 198.51.100.0/24]}\n");
     assert_decoded(&decoded, 1);
-    assert_fault(&decoded.warnings,
-                 "test:3:60", "reserves 192.0.3.0-192.0.3.9, of which the pool has nothing");
+    assert_fault(&decoded.warnings, "test:3:60",
+                 "reserves 192.0.3.0-192.0.3.9, of which the pool has nothing");
 }
 
 int main(void)
