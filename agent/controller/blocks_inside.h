@@ -10,9 +10,11 @@ struct blocks_job {
     struct job job; /* with one writer */
     struct block_table table;
     struct request_waits waits;
-    int64_t lone_ms;    /* when a block whose Node is not known may be garbage; INT64_MAX: never */
-    int64_t lost_ms;    /* when a lost block may be given to others; INT64_MAX: there is none */
-    bool pools_changed; /* or Nodes, since their conflicts were told */
+    int64_t lone_ms; /* when a block whose Node is not known may be garbage; INT64_MAX: never */
+    int64_t lost_ms; /* when a lost block may be given to others; INT64_MAX: there is none */
+    int64_t
+        held_ms; /* when what is deleted and kept is looked at; INT64_MAX: not before a change */
+    bool pools_changed;                   /* or Nodes, since their conflicts were told */
     uint64_t given, exhausted, collected; /* since the start */
 };
 

@@ -15,6 +15,7 @@
 #include "base/macro.h"
 #include "controller/blocks_inside.h"
 #include "controller/blocks_job.h"
+#include "plan/held.h"
 #include "plan/pool_conflicts.h"
 
 /* A rack of nodes that starts at once is served at once; a failure is tried again within a minute.
@@ -64,8 +65,16 @@ static int note_request(struct blocks_job *job, const struct change *change)
     return 0;
 }
 
+/* Somebody has deleted it, and it may be kept; or a deleted one was, and it is gone. */
+static void note_held(struct blocks_job *job, const struct change *change)
+{
+    if ((change->before && change->before->deleting) || (change->after && change->after->deleting))
+        job->held_ms = 0;
+}
+
 static int note_pool(struct blocks_job *job, const struct change *change)
 {
+    note_held(job, change);
     job->pools_changed = true;
     if (!change->after)
         return 0;
@@ -100,6 +109,7 @@ static int note_block(struct blocks_job *job, const struct change *change)
     const struct store *store = job->job.board->store;
     int64_t now_ms = clock_mono_ms();
     int r = after ? block_table_put(&job->table, store, after, now_ms) : 0;
+    note_held(job, change);
     job->pools_changed |= (before && !*before->node) || (after && !*after->node);
     bool elsewhere = before && after &&
                      (before->index != after->index || strcmp(before->pool, after->pool) != 0);
@@ -114,7 +124,7 @@ static int note_block(struct blocks_job *job, const struct change *change)
         r = blocks_add(job, &after->object);
     }
     if (r == 0 && before)
-        r = add_pool(job, before->pool);
+        r = add_pool(job, before->pool); /* which may be told with another count */
     return r;
 }
 
@@ -222,6 +232,19 @@ static int tell_conflicts(struct blocks_job *job)
     return 0;
 }
 
+static void tell_held(struct blocks_job *job, int64_t now_ms)
+{
+    static const enum kind all[] = { KIND_ADDRESS_POOL, KIND_ADDRESS_BLOCK };
+    AUTOFAULTS struct faults faults = { 0 };
+    job->held_ms = INT64_MAX;
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+        int64_t left_ms = held_faults(job->job.board->store, all[i], clock_wall_ms(), &faults);
+        if (left_ms < INT64_MAX)
+            job->held_ms = MIN(job->held_ms, now_ms + left_ms);
+    }
+    tell(job, "held", &faults);
+}
+
 static int work(struct job *base, const struct job_round *round)
 {
     struct blocks_job *job = (struct blocks_job *)base;
@@ -230,6 +253,8 @@ static int work(struct job *base, const struct job_round *round)
         request_waits_faults(&job->waits, &faults);
         tell(job, "requests", &faults);
     }
+    if (round->all || round->now_ms >= job->held_ms)
+        tell_held(job, round->now_ms);
     int r = job->pools_changed || round->all ? tell_conflicts(job) : 0;
     if (r < 0)
         return r;
@@ -242,7 +267,8 @@ static int64_t next_ms(const struct job *base, int64_t now_ms)
 {
     const struct blocks_job *job = (const struct blocks_job *)base;
     (void)now_ms;
-    return board_may_write(job->job.board) ? MIN(job->lone_ms, job->lost_ms) : INT64_MAX;
+    const int64_t blocks_ms = MIN(job->lone_ms, job->lost_ms);
+    return board_may_write(job->job.board) ? MIN(blocks_ms, job->held_ms) : INT64_MAX;
 }
 
 /* Which blocks a restore took that was before this controller, it can't know; nodes do. */
@@ -264,6 +290,7 @@ static void lead(struct job *base, bool leading)
     block_table_forget_asked(&job->table);
     request_waits_clear(&job->waits);
     job->pools_changed = true;
+    tell(job, "held", NULL);
     tell(job, "requests", NULL);
     tell(job, "writes", NULL);
     tell(job, "pools", NULL);
@@ -304,7 +331,7 @@ static void close_job(struct job *base)
 static int open_job(struct job *base)
 {
     struct blocks_job *job = (struct blocks_job *)base;
-    job->lone_ms = job->lost_ms = INT64_MAX;
+    job->lone_ms = job->lost_ms = job->held_ms = INT64_MAX;
     block_table_init(&job->table);
     request_waits_init(&job->waits);
     return 0;

@@ -16,6 +16,7 @@
 #include "base/macro.h"
 #include "controller/egress_inside.h"
 #include "controller/egress_marks.h"
+#include "plan/held.h"
 #include "plan/workload.h"
 
 /* The parts of an Egress that have its name; and its status. */
@@ -81,6 +82,8 @@ static int note(struct job *base, const struct change *change)
     const struct object *object = change->after ? change->after : change->before;
     switch (object->kind) {
     case KIND_EGRESS:
+        if (object->deleting)
+            job->held_ms = 0;
         return add_egress(job, object);
     case KIND_DEPLOYMENT:
     case KIND_SERVICE:
@@ -123,6 +126,22 @@ static void tell(struct egress_job *job)
                              clock_wall_ms());
 }
 
+static void tell_held(struct egress_job *job, int64_t now_ms)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int64_t left_ms = held_faults(job->job.board->store, KIND_EGRESS, clock_wall_ms(), &faults);
+    job->held_ms = left_ms == INT64_MAX ? INT64_MAX : now_ms + left_ms;
+    (void)fault_book_replace(job->job.board->faults, egress_job_ops.name, "held", &faults,
+                             clock_wall_ms());
+}
+
+static int64_t next_ms(const struct job *base, int64_t now_ms)
+{
+    const struct egress_job *job = (const struct egress_job *)base;
+    (void)now_ms;
+    return board_may_write(job->job.board) ? job->held_ms : INT64_MAX;
+}
+
 static int work(struct job *base, const struct job_round *round)
 {
     static const enum kind all[] = { KIND_EGRESS, KIND_SERVICE_ACCOUNT, KIND_ROLE_BINDING };
@@ -130,6 +149,8 @@ static int work(struct job *base, const struct job_round *round)
     int r = 0;
     if (job->refusals.changed)
         tell(job);
+    if (round->all || round->now_ms >= job->held_ms)
+        tell_held(job, round->now_ms);
     if (!round->all)
         return 0;
     egress_marks_sweep(&job->marks, is_gone, job);
@@ -147,6 +168,8 @@ static void lead(struct job *base, bool leading)
     egress_marks_clear(&job->marks);
     refusals_clear(&job->refusals);
     tell(job);
+    (void)fault_book_replace(job->job.board->faults, egress_job_ops.name, "held", NULL,
+                             clock_wall_ms());
 }
 
 static void publish(struct job *base, struct job_status *status)
@@ -194,6 +217,7 @@ static int open_job(struct job *base)
     struct egress_job *job = (struct egress_job *)base;
     egress_marks_init(&job->marks);
     refusals_init(&job->refusals);
+    job->held_ms = INT64_MAX;
     return 0;
 }
 
@@ -220,4 +244,5 @@ const struct job_ops egress_job_ops = {
     .lead = lead,
     .publish = publish,
     .lend = lend,
+    .next_ms = next_ms,
 };

@@ -217,7 +217,10 @@ static void tell_refusal(struct egress_job *job, const struct workload_key *key,
     const char *remedy = result->status == 403   ? "allow it by deploy/kubernetes/controller.yaml"
                          : result->status == 404 ? job_lacks_status_remedy
                          : result->remedy        ? result->remedy
-                                                 : "mend the Egress";
+                         : key->kind == KIND_EGRESS ? "mend the Egress"
+                                                    : "mend the Egress; where somebody else has "
+                                                      "edited what is its own, delete that: it is "
+                                                      "made again";
     if (message)
         note(job, key, message, remedy);
 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is deleted and kept; see held.h. Called by the controller's jobs of blocks and of egress.
+ * Services are told by the job of addresses, which knows what they hold.
+ *
+ * A pool is given nothing out of as soon as it is deleted, so that a node that wants a block waits;
+ * and it stays until the last pod with an address of it is gone, which may be never.
+ */
+#include "plan/held.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "model/address_block.h"
+#include "plan/object_fault.h"
+
+enum { TOLD_MAX = 16 };
+
+/* A finalizer that is none of what Coil's and our programs take off by themselves; NULL: none. */
+static const char *foreign_finalizer(const struct object *object)
+{
+    const struct object_ties *ties = object->ties;
+    for (uint32_t i = 0; ties && i < ties->finalizer_count; i++) {
+        if (strcmp(ties->finalizers[i], COIL_FINALIZER) != 0)
+            return ties->finalizers[i];
+    }
+    return NULL;
+}
+
+static const char *consequence(enum kind kind)
+{
+    switch (kind) {
+    case KIND_ADDRESS_POOL:
+        return "no block of it is given any more";
+    case KIND_ADDRESS_BLOCK:
+        return "its addresses are not free";
+    default:
+        return "what it has made stays";
+    }
+}
+
+static void tell_finalizer(const struct object *object, const char *finalizer,
+                           struct faults *faults)
+{
+    const bool spaced = *object->namespace;
+    AUTOFREE char *message = text_format("is deleted, and finalizer %s keeps it: %s", finalizer,
+                                         consequence(object->kind));
+    AUTOFREE char *remedy =
+        text_format("if whoever set it is gone: kubectl patch %s%s%s %s --type=merge -p "
+                    "'{\"metadata\":{\"finalizers\":null}}'",
+                    kind_name(object->kind), spaced ? " -n " : "", object->namespace, object->name);
+    object_fault(faults, object, remedy, message);
+}
+
+/* A pool's own finalizer goes with its last block. Returns whether it has one. */
+static bool tell_blocks(const struct store *store, const struct object *pool, struct faults *faults)
+{
+    const struct address_block *first = NULL;
+    const struct object *object;
+    size_t count = 0;
+    for (size_t cursor = 0; (object = store_next(store, KIND_ADDRESS_BLOCK, &cursor));) {
+        if (strcmp(to_address_block(object)->pool, pool->name) != 0)
+            continue;
+        if (!first || strcmp(object->name, first->object.name) < 0)
+            first = to_address_block(object);
+        count++;
+    }
+    if (!first)
+        return false;
+    AUTOTEXT struct text message = { 0 };
+    text_add(&message, "is deleted, and ");
+    text_add_count(&message, (int64_t)count, "block");
+    text_addf(&message, " of it %s there, as %s of node %s: no other is given any more",
+              count == 1 ? "is" : "are", first->object.name, *first->node ? first->node : "(none)");
+    object_fault(faults, pool,
+                 "delete the pods that have its addresses: nodes give empty blocks back, and the "
+                 "pool goes with the last",
+                 text_error(&message) < 0 ? NULL : text_str(&message));
+    return true;
+}
+
+/* Returns whether there is something to tell. */
+static bool tell(const struct store *store, const struct object *object, struct faults *faults)
+{
+    const char *finalizer = foreign_finalizer(object);
+    if (!finalizer)
+        return object->kind == KIND_ADDRESS_POOL && tell_blocks(store, object, faults);
+    tell_finalizer(object, finalizer, faults);
+    return true;
+}
+
+int64_t held_faults(const struct store *store, enum kind kind, int64_t wall_ms,
+                    struct faults *faults)
+{
+    const struct object *object;
+    int64_t next_ms = INT64_MAX;
+    size_t told = 0;
+    for (size_t cursor = 0; (object = store_next(store, kind, &cursor));) {
+        /* Its clock may be ahead of ours. */
+        const int64_t left_ms = MIN(object->deleting_ms - wall_ms, INT64_C(0)) + HELD_PATIENCE_MS;
+        if (!object->deleting)
+            continue;
+        if (left_ms > 0)
+            next_ms = MIN(next_ms, left_ms);
+        else if (told < TOLD_MAX)
+            told += tell(store, object, faults);
+    }
+    return next_ms;
+}
