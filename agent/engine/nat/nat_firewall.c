@@ -283,20 +283,15 @@ static bool is_open(struct nat_firewall *firewall)
     return firewall->passage;
 }
 
-void nat_firewall_hear(struct nat_engine *engine, uint32_t generation)
-{
-    if (engine->firewall.generation != generation)
-        engine->firewall.due_ms = 0;
-    engine->firewall.generation = generation;
-}
-
 void nat_firewall_look(struct nat_engine *engine, int64_t now_ms)
 {
     struct nat_firewall *firewall = &engine->firewall;
     AUTOFAULTS struct faults faults = { 0 };
 
-    if (!engine->synced || (is_asked(engine) && now_ms < firewall->due_ms))
+    const bool others = firewall->generation != engine->generation;
+    if (!engine->synced || (is_asked(engine) && !others && now_ms < firewall->due_ms))
         return;
+    firewall->generation = engine->generation;
     firewall->due_ms = now_ms;
     if (is_asked(engine) && is_open(firewall)) {
         bool four = judge(engine, IP_V4, &firewall->misses[0], &faults);

@@ -30,11 +30,8 @@ struct nat_firewall {
     bool refused;                   /* the kernel does not have what it takes */
     struct firewall_miss misses[2]; /* IPv4, IPv6 */
     int64_t due_ms;                 /* of the next look, monotonic */
-    uint32_t generation;            /* of the rules, when they were listed last */
+    uint32_t generation;            /* of the rules that were tried last */
 };
-
-/* To be called with the generation of the rules when it is asked for: others are tried at once. */
-void nat_firewall_hear(struct nat_engine *engine, uint32_t generation);
 
 /* Sends packets if it is time, and there is somebody to drop them. */
 void nat_firewall_look(struct nat_engine *engine, int64_t now_ms);

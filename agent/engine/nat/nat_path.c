@@ -54,7 +54,7 @@ void nat_path_follow(struct nat_engine *engine)
                  *listeners.who ? ", where somebody listens: " : "", listeners.who);
     engine->judged = listeners.judged;
     engine->seals = listeners.xfrm;
-    nat_firewall_hear(engine, listeners.generation);
+    engine->generation = listeners.generation;
     nat_plane_set_mark(engine->plane, nat_path_mark(engine->config),
                        engine->config->services.firewall.node_ports);
     nat_plane_set_path(engine->plane, stack, listeners.xfrm, listeners.judged);
