@@ -5,7 +5,11 @@
  */
 #include <fnmatch.h>
 #include <linux/if_arp.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
+#include "apply/netlink/nl.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 #include "plan/nat_roles.h"
@@ -144,6 +148,45 @@ static void check_mtu(struct visit *visit)
                    smallest->mtu);
 }
 
+/* The uplinks that have a program of XDP; a packet comes there before it comes to any other. */
+static int on_link(const struct nlmsghdr *row, void *context)
+{
+    struct visit *visit = context;
+    const struct ifinfomsg *fixed = mnl_nlmsg_get_payload(row);
+    const struct link_facts facts = facts_of(visit);
+    const struct nlattr *xdp = NULL;
+
+    if (row->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(row) < sizeof(*fixed))
+        return 0;
+    const struct link *link = link_find(kernel_links(visit->kernel), (uint32_t)fixed->ifi_index);
+    for (const struct nlattr *at = NULL; (at = nl_next_attribute(row, sizeof(*fixed), at));)
+        xdp = mnl_attr_get_type(at) == IFLA_XDP ? at : xdp;
+    const struct nlattr *attached = xdp ? nl_find(xdp, IFLA_XDP_ATTACHED) : NULL;
+    if (!link || !attached || mnl_attr_validate(attached, MNL_TYPE_U8) < 0 ||
+        mnl_attr_get_u8(attached) == XDP_ATTACHED_NONE || !nat_is_uplink(&facts, link))
+        return 0;
+    AUTOFREE char *remedy =
+        text_format("if that is not meant: ip link set dev %s xdp off; see whose "
+                    "it is: bpftool net show dev %s",
+                    link->name, link->name);
+    visit_warn(visit, remedy,
+               "%s has a program of XDP, which may drop or redirect packets before NAT sees them",
+               link->name);
+    return 0;
+}
+
+static void check_xdp(struct visit *visit)
+{
+    CLEANUP(nl_closep) struct nl_socket *socket = NULL;
+    const struct ifinfomsg fixed = { .ifi_family = AF_UNSPEC };
+    struct nl_request request;
+
+    if (!uses_links(visit) || nl_open_in(NL_HERE, NETLINK_ROUTE, &socket) < 0)
+        return;
+    nl_begin(&request, RTM_GETLINK, NLM_F_DUMP, &fixed, sizeof(fixed));
+    (void)nl_dump(socket, &request, on_link, NULL, visit);
+}
+
 static void check_addresses(struct visit *visit)
 {
     sorted_each(const struct link_address, address, kernel_link_addresses(visit->kernel)) {
@@ -172,6 +215,7 @@ const struct check link_checks[] = {
     { "link.way", "way out", "a route to other routers", check_way },
     { "link.uplinks", "uplinks", "interfaces that face the fabric, up", check_uplinks },
     { "link.pods", "pod interfaces", "known, and none of them an uplink", check_pods },
+    { "link.xdp", "programs of XDP", "none that takes packets from NAT", check_xdp },
     { "link.mtu", "MTU", "what pods send fits the uplinks", check_mtu },
     { NULL },
 };

@@ -46,6 +46,7 @@ extern const struct check machine_checks[];
 extern const struct check config_checks[];
 extern const struct check user_checks[];
 extern const struct check link_checks[];
+extern const struct check neighbour_checks[];
 extern const struct check rival_checks[];
 extern const struct check cert_checks[];
 extern const struct check firewall_checks[];

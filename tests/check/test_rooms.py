@@ -86,6 +86,7 @@ ALLOWED = {
         (
             "base", "config", "client", "model", "store", "plan", "apply/kernel.h", "apply/firewall/firewall.h",
             "apply/firewall/inlet.h", "apply/nat/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h",
+            "apply/netlink/neighbour.h", "apply/segment_socket.h", "apply/segment_frame.h",
             "source/conflicts.h", "source/manifest.h", "bpf/abi.h", "bpf/egress_abi.h",
         ),
         ("libsystemd", "libmnl", "kernel"),

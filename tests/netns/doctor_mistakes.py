@@ -148,6 +148,31 @@ def ip(patient, do, undo):
 
 
 @contextlib.contextmanager
+def address_twice(patient):
+    """The router answers for the node's address."""
+    tor, address = patient.lab.tor, f"{patient.node.address4}/32"
+    tor.ip("addr", "add", address, "dev", "lo")
+    try:
+        yield
+    finally:
+        tor.ip("addr", "del", address, "dev", "lo")
+
+
+@contextlib.contextmanager
+def program_of_xdp(patient):
+    """One that passes every packet."""
+    source, made = patient.agent.folder / "pass.c", patient.agent.folder / "pass.o"
+    source.write_text('__attribute__((section("xdp"), used)) int pass(void *context) { return 2; }\n'
+                      'char _license[] __attribute__((section("license"), used)) = "GPL";\n')
+    patient.node.run("clang-14", "-O2", "-target", "bpf", "-c", str(source), "-o", str(made))
+    patient.node.ip("link", "set", "dev", "eth0", "xdpgeneric", "obj", str(made), "sec", "xdp")
+    try:
+        yield
+    finally:
+        patient.node.ip("link", "set", "dev", "eth0", "xdpgeneric", "off")
+
+
+@contextlib.contextmanager
 def sysctl(patient, key, value):
     with patient.node.entered():
         old = open(f"/proc/sys/{key}").read()

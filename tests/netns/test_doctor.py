@@ -8,10 +8,10 @@ import json
 
 import pytest
 from doctor_mistakes import (
-    CLAIMS, CNI, CONTAINERD, OURS, PLUGIN, Patient, answer_of, bird, claims_without_right, consul_answers,
+    CLAIMS, CNI, CONTAINERD, OURS, PLUGIN, Patient, address_twice, answer_of, bird, claims_without_right, consul_answers,
     consul_certificate, dead_bird, deaf_bird, etc, etcd_answers, etcd_certificate, fou_port_taken, ip, kube_certificate,
     manifest, nft, no_config, node_object, nodes, opened_and_dropped, opened_by_another, our_routes, pins_of,
-    pods_among_services, port, settings, small_buffer, small_disk, sysctl, text_of_config,
+    pods_among_services, port, program_of_xdp, settings, small_buffer, small_disk, sysctl, text_of_config,
 )
 from lab import Lab, objects
 from lab.authority import DAY
@@ -201,6 +201,18 @@ MISTAKES = {
                      "route del 203.0.113.9 table 119;route del blackhole 203.0.113.9"),
         "rival.copies", "203.0.113.9", "protocol pipe",
     ),
+    "neighbour-wrong": (
+        lambda p: ip(p, f"neigh replace {p.node.gateway4} lladdr 02:00:00:00:00:66 nud permanent dev eth0",
+                     f"neigh del {p.node.gateway4} dev eth0"),
+        "neighbour.answers", "set to 02:00:00:00:00:66 for good", "ip neigh del",
+    ),
+    "neighbour-wrong-ipv6": (
+        lambda p: ip(p, f"neigh replace {p.node.gateway6} lladdr 02:00:00:00:00:66 nud noarp dev eth0",
+                     f"neigh del {p.node.gateway6} dev eth0"),
+        "neighbour.answers", "set to 02:00:00:00:00:66 for good", "ip neigh del",
+    ),
+    "address-twice": (address_twice, "neighbour.answers", "is another machine's as well", "another address"),
+    "xdp": (program_of_xdp, "link.xdp", "eth0 has a program of XDP", "xdp off"),
     "bird-socket": (lambda p: settings(p, bird__socket="/nonexistent.ctl"), "bird.socket", "No such file", "-s says where"),
     "bird-dead": (dead_bird, "bird.socket", "refused", "restart bird"),
     "bird-deaf": (deaf_bird, "bird.socket", "deaf.ctl", "hangs"),

@@ -138,6 +138,17 @@ def the_uplink_is_too_narrow_for_ipv6(world):
     world.announced(world.web, world.single)
 
 
+@rows(1014, cause=("net.ipv4.ip_local_port_range", "is 20000-60999 and has node port 300"),
+      remedy="sysctl -w net.ipv4.ip_local_reserved_ports=30000-32767")
+def the_kernel_gives_node_ports_away(world):
+    world.sysctl("net.ipv4.ip_local_port_range", "20000 60999")
+    yield
+    world.sysctl("net.ipv4.ip_local_reserved_ports", "8080,30000-32767")
+    yield
+    world.sysctl("net.ipv4.ip_local_port_range", "32768 60999")
+    world.node.set_sysctls({"net/ipv4/ip_local_reserved_ports": "\n"})
+
+
 @rows.each
 def test_told_and_gone(world, row):
     check(row, world)

@@ -22,6 +22,7 @@
 #include "base/macro.h"
 #include "engine/nat/nat_answers.h"
 #include "engine/nat/nat_firewall.h"
+#include "engine/nat/nat_local_ports.h"
 #include "engine/nat/nat_own_ways.h"
 #include "engine/nat/nat_ports.h"
 #include "engine/nat/nat_pressure.h"
@@ -99,6 +100,7 @@ static bool look_at_listeners(void *context, int64_t now_ms)
     (void)now_ms;
     nat_path_follow(context);
     nat_ports_report(context);
+    nat_local_ports_report(context);
     return false;
 }
 
