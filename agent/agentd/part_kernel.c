@@ -7,12 +7,15 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "agentd/part.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/macro.h"
+
+enum { ROOM_MIN = 64 * 1024 /* bytes: what is noted in the state folder, twice */ };
 
 /* That a stranger has the name keeps nobody from serving. */
 static int take_network_lock(struct agent *agent)
@@ -55,10 +58,17 @@ static bool lock_stands(const struct agent *agent)
     return fstat(agent->lock, &st) < 0 || st.st_nlink > 0;
 }
 
-/* Whether files can be made there, by mounts and rights. Returns 0 or -errno. */
+/* Whether files can be made there, by mounts, rights and room. Returns 0 or -errno. */
 static int look_at_rights(const struct agent *agent)
 {
-    return faccessat(AT_FDCWD, agent->config->paths.state, W_OK, AT_EACCESS) < 0 ? -errno : 0;
+    const char *folder = agent->config->paths.state;
+    struct statvfs fs;
+    if (faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) < 0)
+        return -errno;
+    if (statvfs(folder, &fs) < 0)
+        return 0; /* whoever took it away is told of by the lock */
+    const bool full = fs.f_blocks > 0 && (uint64_t)fs.f_bavail * fs.f_frsize < ROOM_MIN;
+    return full || (fs.f_files > 0 && fs.f_favail == 0) ? -ENOSPC : 0;
 }
 
 static void tell_state(struct agent *agent, int error, int write_error)
@@ -68,7 +78,8 @@ static void tell_state(struct agent *agent, int error, int write_error)
         faults_add(&faults, agent->config->paths.state,
                    write_error == -EROFS
                        ? "mount -o remount,rw; dmesg says why the kernel made it so"
-                       : "let agentd's user write there",
+                   : write_error == -ENOSPC ? "make room on that file system: df -h; df -i"
+                                            : "let agentd's user write there",
                    "nothing can be written here any more: %s; what was noted before stays",
                    strerror(-write_error));
     if (error < 0)

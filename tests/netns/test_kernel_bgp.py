@@ -2,8 +2,11 @@
 """The fault table, BIRD: found by going through a list of what can go wrong in its configuration, one by one, and silent, vague
 or wrong then."""
 
+import contextlib
 import socket
+import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 from faults import Table, check
@@ -106,6 +109,20 @@ def the_socket_is_that_of_an_old_bird(world):
     world.agent.reload()
     world.up()
     end()
+
+
+@rows(1106, cause=("state", "nothing can be written here any more: No space left on device"), remedy="df -h")
+def the_disk_of_the_state_folder_is_full(world):
+    """A file system of its own in its place, in which there is no room."""
+    folder = Path(world.agent.settings["paths"]["state"])
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "state", folder], check=True)
+    with (folder / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(bytes(4096))
+    yield
+    (folder / "filler").unlink()
+    yield
+    subprocess.run(["umount", "-l", folder], check=True)
 
 
 @rows.each

@@ -149,6 +149,26 @@ def the_kernel_gives_node_ports_away(world):
     world.node.set_sysctls({"net/ipv4/ip_local_reserved_ports": "\n"})
 
 
+@rows(1015, cause=("net.netfilter.nf_conntrack_max", "is nearly full"), remedy="sysctl -w net.netfilter.nf_conntrack_max=N")
+def connection_tracking_is_full(world):
+    """By files in place of the kernel's, since no namespace may change how large the table is."""
+    agent, count = world.agent, world.agent.folder / "nf_conntrack_count"
+    count.write_text("960\n", encoding="ascii")
+    (agent.folder / "nf_conntrack_max").write_text("1000\n", encoding="ascii")
+    mounts = "".join(f'mount --bind "$0/{name}" /proc/sys/net/netfilter/{name} && '
+                     for name in ("nf_conntrack_count", "nf_conntrack_max"))
+    agent.stop()
+    agent.wrapper = ("unshare", "-m", "sh", "-c", mounts + 'exec "$@"', str(agent.folder))
+    agent.start()
+    yield
+    count.write_text("890\n", encoding="ascii")
+    yield
+    agent.stop()
+    agent.wrapper = ()
+    agent.start()
+    world.announced(world.web, world.single)
+
+
 @rows.each
 def test_told_and_gone(world, row):
     check(row, world)

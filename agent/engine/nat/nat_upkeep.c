@@ -27,6 +27,7 @@
 #include "engine/nat/nat_ports.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
+#include "engine/nat/nat_tracking.h"
 
 enum { SWEEP_MS = 5000, HOOKS_MS = 5000, FEW_HOOKS = 64 };
 
@@ -101,6 +102,7 @@ static bool look_at_listeners(void *context, int64_t now_ms)
     nat_path_follow(context);
     nat_ports_report(context);
     nat_local_ports_report(context);
+    nat_tracking_report(context);
     return false;
 }
 
