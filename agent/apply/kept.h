@@ -4,8 +4,9 @@
  * it (plan/kept_table.h).
  *
  * Which are ours is said by the address' protocol number (IFA_PROTO, Linux 5.18; base/ours.h): one
- * of the same value that somebody else made is foreign, and KEPT_ADD and KEPT_REMOVE leave it alone.
- * KEPT_RENEW makes it ours: for one that was, which a replacement without a number has changed.
+ * of the same value that somebody else made is foreign, and KEPT_ADD and KEPT_REMOVE leave it
+ * alone. KEPT_RENEW makes it ours: for one that was, which a replacement without a number has
+ * changed.
  *
  * They are made so that nobody takes one for the node's own: a host address without a route of its
  * own, and deprecated from the start, so that the node's connections do not begin from it where
