@@ -35,9 +35,9 @@ def test_packets_vanish_between_a_holder_and_the_store(setting):
         node, renewed = setting.node(first), setting.lease()["renewTime"]
         wait(lambda renewed=renewed: setting.lease()["renewTime"] != renewed, "a renewal")
         swallow(setting, node, way, "add")
-        begun = time.monotonic()
+        watch = setting.stopwatch()
         # A renewal that was heard, and not answered, counts from then for all others.
-        setting.moved(first, begun, 2 * DURATION)
+        setting.moved(first, watch, 2 * DURATION)
         wait(lambda first=first: stores_fault(setting, first), "the fault", 2 * DURATION)
         print(f"{way}: {stores_fault(setting, first)[0]['message']}")
         assert not setting.segment.has(node, V4)

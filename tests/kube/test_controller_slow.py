@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two controllers and an API that takes two seconds for each answer: leadership stays, and passes on."""
 
+import os
 import time
 
 import pytest
@@ -9,6 +10,7 @@ from lab import wait
 from lab.authority import Authority, write_kubeconfig
 from lab.controller import Controller
 from lab.kube_api import wall_time
+from moments import Stopwatch
 
 EVERYTHING = "."
 ANSWER = 2  # seconds
@@ -59,8 +61,9 @@ def test_leadership_stays_and_passes_on(slow_api):
     wait(second.leads, "the second to lead", 60)
     first.start()
     second.kill()
-    since = time.time()
+    since, watch = time.time(), Stopwatch(first.process.pid, os.getpid())  # the API is here, too
     wait(first.leads, "the first to lead again", 60)
-    assert wall_time(lease(api)["acquireTime"]) - since <= WITHIN + 2 * ANSWER, "two answers come before it"
+    took = wall_time(lease(api)["acquireTime"]) - since - watch.waited()
+    assert took <= WITHIN + 2 * ANSWER, "two answers come before it"
     assert lease(api)["holderIdentity"] == first.status()["identity"]
     assert lease(api)["leaseTransitions"] == 2

@@ -61,6 +61,11 @@ def holder_of(address, seen, rows):
     return says[0] if len(says) == 1 and seen == says else None
 
 
+def overlap(begin, end, gaps):
+    """For how long of that time there was one of these."""
+    return sum(max(min(end, gap.end) - max(begin, gap.begin), 0) for gap in gaps)
+
+
 class Answers:
     """The times at which somebody who asks all the time was answered."""
 
@@ -70,13 +75,14 @@ class Answers:
     def add(self, at):
         self.times.append(at)
 
-    def longest(self, begin, end):
+    def longest(self, begin, end, stalls=()):
         """The longest silence that was there at some time from begin to end: Gap; None: nothing was heard
-        since."""
+        since. Times in which nobody asked (`stalls`) don't count: it begins later by these."""
         times = self.times
         low = max(bisect.bisect_right(times, begin) - 1, 0)
         high = bisect.bisect_left(times, end)
         if high >= len(times):
             return None
-        gaps = [Gap(first, second) for first, second in zip(times[low:high], times[low + 1:high + 1])]
+        gaps = [Gap(first + overlap(first, second, stalls), second)
+                for first, second in zip(times[low:high], times[low + 1:high + 1])]
         return max(gaps, key=lambda gap: gap.end - gap.begin, default=Gap(begin, begin))

@@ -11,7 +11,7 @@ import time
 from collections import defaultdict, namedtuple
 
 from .capture import ETH_P_ALL, PACKET_OUTGOING, PACKET_STATISTICS, SO_RCVBUFFORCE, SOL_PACKET
-from .holders import Answers, Sightings
+from .holders import Answers, Gap, Sightings
 from .namespace import Namespace, inverted_sum
 
 NET4, NET6 = "198.51.100.{}/24", "2001:db8:5::{:x}/64"
@@ -115,6 +115,12 @@ class Judge(Worker):
     def announcements(self, address):
         return [claim for claim in list(self.wide) if claim.address == address]
 
+    def first_word(self, address, name, since):
+        """When this one told all that it has it, the first time since then; None: it has not."""
+        told = [claim.at for claim in self.announcements(address)
+                if claim.at >= since and self.names.get(claim.mac) == name]
+        return told[0] if told else None
+
 
 def arp_question(mac, sender, address):
     """Who has an IPv4 address? To all."""
@@ -163,7 +169,8 @@ class Served(Worker):
 
     def __init__(self, segment, addresses):
         self.answers = {address: Answers() for address in addresses}
-        self.number, self.due = 0, 0
+        self.number, self.due = 0, time.monotonic()
+        self.stalls = []  # in which a busy machine kept it from asking
         with segment.client.entered():
             self.sockets = {6: socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6),
                             4: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)}
@@ -173,8 +180,11 @@ class Served(Worker):
         super().__init__()
 
     def work(self):
-        if time.monotonic() >= self.due:
-            self.due = time.monotonic() + SERVED_EVERY
+        now = time.monotonic()
+        if now >= self.due:
+            if now > self.due + SERVED_EVERY:
+                self.stalls.append(Gap(self.due, now))
+            self.due = now + SERVED_EVERY
             self._ask()
         for family, one in self.sockets.items():
             self._hear(one, 20 if family == 4 else 0)

@@ -60,6 +60,9 @@ def test_the_longest_silence_of_who_is_served():
     assert answers.longest(1.5, 5.5) == Gap(2, 5)
     assert answers.longest(3, 4) == Gap(2, 5)
     assert answers.longest(5.5, 7) is None
+    # Nobody asked from 2.5 to 4.7, so that it may have been silent for 0.8 s.
+    assert answers.longest(0, 6, [Gap(2.5, 4.7)]) == Gap(0, 1)
+    assert answers.longest(3, 4, [Gap(1.5, 3), Gap(4.5, 7)]) == Gap(3.5, 5)
 
 
 @pytest.mark.lab(nodes=1)
