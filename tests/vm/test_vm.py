@@ -8,6 +8,7 @@ it needs; which guests each kernel gets in tools/test is said by suites.py.
 import ast
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -87,11 +88,33 @@ def test_a_guest_runs_that_kernel(kernel):
     assert done.returncode == 0 and done.stdout.startswith(kernel), done
 
 
-@pytest.mark.guest_runner
-def test_streams_and_status_come_through(kernel):
-    done = guest(kernel, "sh", "-c", "echo out; echo err >&2; exit 7")
+def emulator(folder, *lines):
+    """The environment in which a few lines of shell stand for qemu."""
+    path = folder / "qemu-system-x86_64"
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def streams_and_status(kernel, *options, **environment):
+    done = guest(*options, kernel, "sh", "-c", "echo out; echo err >&2; exit 7", **environment)
     errors = [line for line in done.stderr.splitlines() if not line.startswith("vm: ")]
     assert (done.returncode, done.stdout, errors) == (7, "out\n", ["err"]), done
+    return done
+
+
+@pytest.mark.guest_runner
+def test_streams_and_status_come_through(kernel):
+    streams_and_status(kernel)
+
+
+@pytest.mark.guest_runner
+def test_they_do_so_after_a_boot_that_stood_still(kernel, tmp_path):
+    """In an emulator that can't even be asked to end."""
+    stood, real = tmp_path / "stood", shutil.which("qemu-system-x86_64")
+    done = streams_and_status(kernel, "-b", "10", **emulator(
+        tmp_path, f"[ -e {stood} ] || {{ touch {stood}; trap '' TERM; exec sleep 1000; }}", f'exec {real} "$@"'))
+    assert "stood still for 10 s in its boot (attempt 1 of 3)" in done.stderr, done
 
 
 @pytest.mark.guest_runner
@@ -118,16 +141,13 @@ def test_a_guest_that_does_not_boot_is_started_again(kernel):
 
 @pytest.mark.guest_runner
 def test_a_guest_that_boots_slowly_is_waited_for(tmp_path):
-    """As long as its kernel says something. An emulator of a few lines stands for a slow one."""
-    emulator = tmp_path / "qemu-system-x86_64"
-    emulator.write_text("""#!/bin/sh
-        console=$(echo "$@" | grep -o 'path=[^ ]*/console') && console=${console#path=}
-        for second in 1 2 3 4 5 6; do echo "booting" >>"$console"; sleep 1; done
-        echo "vm: hands over" >>"$console"
-        echo 9 >"${console%console}status"
-    """)
-    emulator.chmod(0o755)
-    done = guest("-b", "4", "6.1", "true", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    """As long as its kernel says something."""
+    done = guest("-b", "4", "6.1", "true", **emulator(
+        tmp_path,
+        "console=$(echo \"$@\" | grep -o 'path=[^ ]*/console') && console=${console#path=}",
+        'for second in 1 2 3 4 5 6; do echo "booting" >>"$console"; sleep 1; done',
+        'echo "vm: hands over" >>"$console"',
+        'echo 9 >"${console%console}status"'))
     assert (done.returncode, done.stderr) == (9, ""), done
 
 
