@@ -39,6 +39,14 @@ DECISIONS = {
     "controller/blocks_write.c": [
         "write_answer(request, entry ? entry->name : NULL, clock_wall_ms(), body);",
     ],
+    # For how long has an object been on its way out? Its deletionTimestamp is wall time. Forward: a fault comes
+    # early. Back: it comes late, by as much.
+    "controller/blocks_job.c": [
+        "int64_t left_ms = held_faults(job->job.board->store, all[i], clock_wall_ms(), &faults);",
+    ],
+    "controller/egress_job.c": [
+        "int64_t left_ms = held_faults(job->job.board->store, KIND_EGRESS, clock_wall_ms(), &faults);",
+    ],
     # How old is a Node? Its creationTimestamp is wall time. Either way it counts as ready for a while
     # longer or shorter, as with kube-service-exporter.
     "controller/export_job.c": [
