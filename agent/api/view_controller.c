@@ -14,11 +14,24 @@
 #include "api/view_source.h"
 #include "base/clock.h"
 
+/* Whether a kind can't be read, which nothing is done without. */
+static bool fails(const struct controller_status *status)
+{
+    const struct kube_status *kube = &status->source.kube;
+    for (size_t i = 0; i < kube->count; i++) {
+        const struct kube_kind_status *kind = &kube->kinds[i];
+        if (*kind->error && fault_book_find(status->faults, status->source.name, kind->kind))
+            return true;
+    }
+    return false;
+}
+
 static const char *health_of(const struct controller_status *status)
 {
     const struct fault_book *book = status->faults;
     if (!status->source.synced)
-        return fault_book_find(book, status->source.name, "") ? "failed" : "starting";
+        return fault_book_find(book, status->source.name, "") || fails(status) ? "failed"
+                                                                               : "starting";
     if (!status->election.seen)
         return fault_book_count(book) > 0 ? "degraded" : "starting";
     if (fault_book_count(book) > 0 || !*status->election.holder)

@@ -10,16 +10,20 @@ struct blocks_job {
     struct job job; /* with one writer */
     struct block_table table;
     struct request_waits waits;
-    int64_t lone_ms; /* when a block whose Node is not known may be garbage; INT64_MAX: never */
-    int64_t lost_ms; /* when a lost block may be given to others; INT64_MAX: there is none */
-    int64_t
-        held_ms; /* when what is deleted and kept is looked at; INT64_MAX: not before a change */
-    bool pools_changed;                   /* or Nodes, since their conflicts were told */
+    int64_t lone_ms;    /* when a block whose Node is not known may be garbage; INT64_MAX: never */
+    int64_t lost_ms;    /* when a lost block may be given to others; INT64_MAX: there is none */
+    int64_t held_ms;    /* when what is deleted and kept is looked at; INT64_MAX: at a change */
+    char *refused;      /* the key of what the API has refused last; NULL: nothing is */
+    bool pools_changed; /* or Nodes, since their conflicts were told */
     uint64_t given, exhausted, collected; /* since the start */
 };
 
 /* Has what an object may want written soon. Returns as job_writer_add(). */
 int blocks_add(struct blocks_job *job, const struct object *object);
+
+/* What is refused is told no longer: whatever it was, nobody wants it written any more, or all is
+ * to be `forgotten`. */
+void blocks_end_refusal(struct blocks_job *job, bool forgotten);
 
 /* The writer's operations; `context` is the job. */
 int blocks_make(void *context, const char *key, struct kube_write *write, struct text *body);

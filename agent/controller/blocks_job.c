@@ -8,6 +8,7 @@
  * controller has created is in it before the source tells of it, so that a thousand requests at
  * once get a thousand blocks without reading anything again.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/view_controller.h"
@@ -253,6 +254,7 @@ static int work(struct job *base, const struct job_round *round)
         request_waits_faults(&job->waits, &faults);
         tell(job, "requests", &faults);
     }
+    blocks_end_refusal(job, false);
     if (round->all || round->now_ms >= job->held_ms)
         tell_held(job, round->now_ms);
     int r = job->pools_changed || round->all ? tell_conflicts(job) : 0;
@@ -292,7 +294,7 @@ static void lead(struct job *base, bool leading)
     job->pools_changed = true;
     tell(job, "held", NULL);
     tell(job, "requests", NULL);
-    tell(job, "writes", NULL);
+    blocks_end_refusal(job, true);
     tell(job, "pools", NULL);
 }
 
@@ -324,6 +326,7 @@ static void lend(const struct job *base, struct controller_state *state)
 static void close_job(struct job *base)
 {
     struct blocks_job *job = (struct blocks_job *)base;
+    free(job->refused);
     block_table_done(&job->table);
     request_waits_done(&job->waits);
 }

@@ -176,7 +176,14 @@ int blocks_make(void *context, const char *key, struct kube_write *write, struct
 
 /* ---- What comes of it ---- */
 
-static void tell_refusal(const struct blocks_job *job, const struct kube_result *result)
+/* Without memory for the key it is told until the next write. */
+static void note_refused(struct blocks_job *job, const char *key)
+{
+    free(job->refused);
+    job->refused = key ? strdup(key) : NULL;
+}
+
+static void tell_refusal(struct blocks_job *job, const char *key, const struct kube_result *result)
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (result->outcome == KUBE_REFUSED && result->status == 403)
@@ -185,7 +192,23 @@ static void tell_refusal(const struct blocks_job *job, const struct kube_result 
     else if (result->outcome == KUBE_REFUSED)
         faults_add(&faults, "AddressBlocks", result->remedy,
                    "pools, requests and blocks cannot be written: %s", result->why);
+    note_refused(job, faults_none(&faults) ? NULL : key);
     (void)fault_book_replace(job->job.board->faults, job->job.ops->name, "writes", &faults,
+                             clock_wall_ms());
+}
+
+static bool is_wanted(const struct blocks_job *job, const char *key)
+{
+    const struct object *object = object_of(job, key);
+    return object && (object->kind != KIND_BLOCK_REQUEST || !to_block_request(object)->answered);
+}
+
+void blocks_end_refusal(struct blocks_job *job, bool forgotten)
+{
+    if (!forgotten && (!job->refused || is_wanted(job, job->refused)))
+        return;
+    note_refused(job, NULL);
+    (void)fault_book_replace(job->job.board->faults, job->job.ops->name, "writes", NULL,
                              clock_wall_ms());
 }
 
@@ -243,6 +266,6 @@ bool blocks_told(void *context, const char *key, const struct kube_told *told)
     struct blocks_job *job = context;
     enum kube_outcome outcome = told->result.outcome;
     if (outcome == KUBE_DONE || (outcome == KUBE_REFUSED && told->news))
-        tell_refusal(job, &told->result);
+        tell_refusal(job, key, &told->result);
     return request_uid(key) ? told_of_request(job, key, told) : outcome != KUBE_MISSING;
 }

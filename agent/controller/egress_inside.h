@@ -17,8 +17,7 @@ struct egress_job {
     struct job job;
     struct sorted marks; /* egress_marks.h */
     struct refusals refusals;
-    int64_t
-        held_ms; /* when what is deleted and kept is looked at; INT64_MAX: not before a change */
+    int64_t held_ms; /* when what is deleted and kept is looked at; INT64_MAX: at a change */
     uint64_t applied, deleted; /* since the start */
 };
 

@@ -76,6 +76,15 @@ static void forget(struct egress_job *job, const struct object *object)
         egress_mark_drop(&job->marks, key);
 }
 
+/* Of its status, which nobody tries to write any more. */
+static void end_refusal(struct egress_job *job, const struct object *egress)
+{
+    const struct workload_key key = { egress->kind, egress->namespace, egress->name };
+    AUTOFREE char *place = egress_place(&key);
+    if (place)
+        refusals_end(&job->refusals, place);
+}
+
 static int note(struct job *base, const struct change *change)
 {
     struct egress_job *job = (struct egress_job *)base;
@@ -84,6 +93,8 @@ static int note(struct job *base, const struct change *change)
     case KIND_EGRESS:
         if (object->deleting)
             job->held_ms = 0;
+        if (!change->after)
+            end_refusal(job, object);
         return add_egress(job, object);
     case KIND_DEPLOYMENT:
     case KIND_SERVICE:

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "base/text.h"
 #include "client/kube_write.h"
 #include "loop/timer.h"
 #include "plan/election.h"
@@ -36,7 +37,7 @@ struct elector {
     void (*released)(void *context); /* not NULL: the Lease is being given back */
 };
 
-enum { RELEASES_MAX = 3, AGED_MS = 5 * MINUTE_MS };
+enum { RUN_DIGITS = 16, RELEASES_MAX = 3, AGED_MS = 5 * MINUTE_MS };
 
 static void go_on(struct elector *elector);
 static void on_released(void *context, const struct kube_result *result);
@@ -102,6 +103,40 @@ static void tell_change(struct elector *elector)
     elector->options.changed(elector->options.context);
 }
 
+/* "_" and a run's number: as make_identity() ends names. */
+static bool is_controller(const char *holder)
+{
+    const char *run = strrchr(holder, '_');
+    return run && strlen(run + 1) == RUN_DIGITS &&
+           strspn(run + 1, "0123456789abcdef") == RUN_DIGITS;
+}
+
+/* A holder for whom nobody works: another program, or one that is gone and has the Lease for longer
+ * than this controller would. Returns whether it is such a one. */
+static bool tell_holder(struct elector *elector)
+{
+    const struct election *election = &elector->election;
+    const struct controller_config *config = elector->options.config;
+    const char *holder = election->seen.holder;
+    const bool silent = clock_boot_ms() - election->changed_ms > 2 * config->election.lease_ms;
+    if (!*holder || strcmp(holder, elector->identity) == 0 || (is_controller(holder) && !silent))
+        return false;
+    AUTOFREE char *message =
+        is_controller(holder)
+            ? text_format("its holder %s does not renew it, and has it for %" PRId64 " s: no "
+                          "controller leads",
+                          holder, (int64_t)election->seen.duration_s)
+            : text_format("is held by %s, which is no agent-controller: no controller leads",
+                          holder);
+    AUTOFREE char *remedy =
+        text_format("end who holds it, or name another Lease (election.name); if the holder is "
+                    "gone: kubectl delete lease -n %s %s",
+                    config->election.namespace, config->election.name);
+    if (message && remedy)
+        tell_fault(elector, message, remedy);
+    return message && remedy;
+}
+
 static void note_success(struct elector *elector)
 {
     elector->failures = 0;
@@ -109,7 +144,7 @@ static void note_success(struct elector *elector)
     if (elector->election.seen.coordinated)
         tell_fault(elector, "others decide who gets it (spec.strategy, spec.preferredHolder)",
                    "name another Lease (election.name)");
-    else
+    else if (!tell_holder(elector))
         tell_fault(elector, NULL, NULL);
 }
 

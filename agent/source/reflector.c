@@ -177,7 +177,9 @@ static void expire(struct reflector *reflector, const char *why)
 
 static void end_refused(struct reflector *reflector)
 {
-    static const char leave[] = "allow the agent get, list and watch of what it asks for (RBAC)";
+    static const char leave[] =
+        "allow get, list and watch of what it asks for: for agents "
+        "deploy/kubernetes/rbac.yaml, for controllers controller.yaml there";
     char why[KUBE_ERROR_LEN];
     int status = reflector->http_status;
     bool list = reflector->task == TASK_LIST;

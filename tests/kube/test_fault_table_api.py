@@ -63,7 +63,7 @@ def it_is_dead(world):
     world.api.start()
 
 
-@rows(53, cause=("Service", "is not in sync: 403"), remedy="allow the agent get, list and watch",
+@rows(53, cause=("Service", "is not in sync: 403"), remedy="allow get, list and watch",
       beside="is not in sync: 403")
 def a_right_is_missing(world):
     world.refuse(".", 403)

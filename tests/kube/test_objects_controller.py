@@ -8,13 +8,15 @@ import pytest
 from faults import Table, check
 from giving import Controllers, begin, pool, sweep
 from lab import objects, wait
-from lab.asking import node, remove_all
+from lab.asking import COIL, node, remove_all, request
 from lab.asking import pool as address_pool
 from lab.kube_api import MERGE, ApiError, path_of
-from test_fifth_list_api import Leader
+from roles import without
+from test_fifth_list_api import ELECTION, Leader
 
 LAB = {"nodes": 1}
 rows = Table()
+ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/fingerpost-controller"
 ITSELF = ("",)  # the message says what to put right
 
 
@@ -102,6 +104,28 @@ def a_finalizer_keeps_a_pool(world):
     world.plane.api.delete("AddressPool", "three")
     yield
     world.plane.api.request("PATCH", path_of("AddressPool", name="three"), {"metadata": {"finalizers": None}}, MERGE)
+
+
+@rows(1347, cause=("AddressBlocks", "cannot create"), remedy="deploy/kubernetes/controller.yaml")
+def a_request_that_was_refused_is_gone(world):
+    """The right lacks still, but nobody wants anything by it any more."""
+    role = world.plane.api.get(ROLE)
+    world.plane.api.request("PUT", ROLE, {**role, "rules": without(role["rules"], {(COIL, "addressblocks", "create")})})
+    with made(world, request("req", world.plane.api.get(path_of("Node", name="holder")), "two")):
+        yield
+    yield
+    role["metadata"].pop("resourceVersion")
+    world.plane.api.request("PUT", ROLE, role)
+
+
+@rows(1348, cause=("Lease kube-system/fingerpost-controller", "is held by coil-controller-0, which is no agent-controller"),
+      remedy="kubectl delete lease")
+def another_program_has_the_lease(world):
+    world.plane.api.request("PATCH", ELECTION, {"spec": {
+        "holderIdentity": "coil-controller-0", "leaseDurationSeconds": 3600}}, MERGE)
+    yield
+    world.plane.api.request("DELETE", ELECTION, {})
+    wait(world.agent.controller.leads, "it to lead", 60)
 
 
 @rows.each

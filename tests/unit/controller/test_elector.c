@@ -224,6 +224,28 @@ static void a_follower_writes_nothing(void **state)
     assert_int_equal(fx->status.election.gained, 1);
 }
 
+/* Nobody works for such a holder; who takes over has nothing to say of it. */
+static void a_holder_that_is_no_controller_is_told(void **state)
+{
+    struct fixture *fx = *state;
+    (void)snprintf(fx->holder, sizeof(fx->holder), "other");
+    fx->version = 7;
+    run_until(fx, fault_book_count(fx->status.faults) > 0);
+    assert_non_null(strstr(fault_book_find(fx->status.faults, "election", "")->message,
+                           "is held by other, which is no agent-controller"));
+    run_until(fx, elector_leads(fx->elector));
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+}
+
+static void another_controller_is_in_order(void **state)
+{
+    struct fixture *fx = *state;
+    (void)snprintf(fx->holder, sizeof(fx->holder), "b_0123456789abcdef");
+    fx->version = 7;
+    run_until(fx, *fx->status.election.holder);
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+}
+
 static void nothing_is_written_before_all_is_read(void **state)
 {
     struct fixture *fx = *state;
@@ -285,6 +307,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_follower_writes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_holder_that_is_no_controller_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_controller_is_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_written_before_all_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(another_leader_ends_what_is_under_way, setup, teardown),
         cmocka_unit_test_setup_teardown(silence_ends_leadership, setup, teardown),
