@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -57,6 +58,14 @@ static char *path_of(const struct cni_request *request, const char *behind)
 
 static int no_answer(const struct cni_request *request, int reason, struct cni_error *error)
 {
+    struct stat found;
+    if (reason == -ECONNREFUSED && stat(request->socket, &found) == 0 && !S_ISSOCK(found.st_mode)) {
+        (void)cni_fail(error, CNI_TRY_AGAIN,
+                       "name agentd's socket in the network configuration: agentd.sock below "
+                       "paths.run of agentd.yaml",
+                       "%s: is no socket", request->socket);
+        return -ENOTCONN;
+    }
     if (reason == -ENOENT || reason == -ECONNREFUSED) {
         (void)cni_fail(error, CNI_TRY_AGAIN,
                        "start it (systemctl start agentd), or correct socket in the network "

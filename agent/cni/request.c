@@ -11,10 +11,13 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/un.h>
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "base/macro.h"
+#include "base/text.h"
 #include "format/reader.h"
 
 enum { NEEDS_CONTAINER = 1, NEEDS_NETNS = 2, NEEDS_POD = 4 };
@@ -250,6 +253,34 @@ static int read_members(struct cni_request *request, struct cni_error *error)
     return check_socket(request->socket, error);
 }
 
+/* Whether a member is nearly one of ours: none of the runtime's and of other plugins' is. */
+static bool is_misspelt(const char *key, const char *ours)
+{
+    enum { WRONG_LETTERS = 2 };
+    return strcmp(key, ours) != 0 &&
+           (text_distance(key, ours) <= WRONG_LETTERS || strcasecmp(key, ours) == 0 ||
+            strncasecmp(key, ours, strlen(ours)) == 0);
+}
+
+/* A socket that is misspelt would be the default one, and its agent another. Where a pod goes,
+ * nothing of this keeps it. */
+static int check_spelling(const struct cni_request *request, struct cni_error *error)
+{
+    static const char *const ours[] = { "egressOnly", "socket" };
+    if (request->command != CNI_ADD && request->command != CNI_STATUS)
+        return 0;
+    doc_each(member, request->config->root) {
+        for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
+            if (is_misspelt(member->key, ours[i]))
+                return cni_fail(error, CNI_UNSUPPORTED_FIELD, in_conflist,
+                                "network configuration: unknown key \"%.32s\"; did you mean "
+                                "\"%s\"?",
+                                member->key, ours[i]);
+        }
+    }
+    return 0;
+}
+
 /* What a command needs of the configuration. */
 static int check_place(const struct cni_request *request, struct cni_error *error)
 {
@@ -284,6 +315,8 @@ int cni_request_read(const struct cni_environment *environment, const char *conf
     if (r < 0 || request->command == CNI_VERSION)
         return r;
     r = read_environment(environment, request, error);
+    if (r == 0)
+        r = check_spelling(request, error);
     if (r == 0)
         r = read_members(request, error);
     return r < 0 ? r : check_place(request, error);

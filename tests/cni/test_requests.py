@@ -68,6 +68,24 @@ def test_an_environment_that_is_wrong(node, agent, pod, changes, said):
     assert not agent.asked
 
 
+@pytest.mark.parametrize("key", ("Socket", "sock", "socketPath", "egressonly", "egress_only"))
+def test_a_key_that_is_misspelt(node, agent, pod, key):
+    """It would be the default, and nobody would say so. Pods go all the same."""
+    config = node.config(**{key: "/run/other.sock"})
+    with pytest.raises(Refusal) as refusal:
+        node.end(node.start(node.environment("ADD", pod, "c1"), config))
+    assert refusal.value.code == 2 and f'unknown key "{key}"; did you mean' in refusal.value.message
+    assert not agent.asked
+    node.end(node.start(node.environment("DEL", pod, "c1"), config))
+
+
+def test_what_is_no_socket(node, pod):
+    node.socket.mkdir()
+    with pytest.raises(Refusal) as refusal:
+        node.call("ADD", pod, "c1")
+    assert "is no socket" in refusal.value.message and "agentd.sock" in refusal.value.remedy
+
+
 CONFIGS = (
     ("", 6), ("x", 6), ("[]", 6), ('"x"', 6), ('{"cniVersion": "1.0.0"', 6), ('{"a": 1, "a": 2}', 6), ("{} {}", 6),
     ("[" * 5000, 6), ('{"cniVersion": "1.0.0", "name": "a\\u0000b"}', 6),

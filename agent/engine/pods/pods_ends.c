@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/macro.h"
 #include "base/text.h"
 #include "engine/pods/pods_state.h"
 
@@ -121,4 +122,39 @@ bool pods_end_is_too_small(const struct pods_engine *pods, uint32_t ifindex)
             return link->mtu < V6_MTU_MIN && link->mtu < stay->mtu;
     }
     return false;
+}
+
+/* Who has the address; NULL: nobody here. The look by prefix spares the walk over all addresses. */
+static const struct link_address *local_address(const struct pods_engine *pods, const struct ip *ip)
+{
+    const struct prefix host = ip_host_prefix(ip);
+    if (ip->family == IP_NONE || !sorted_find(kernel_local_prefixes(pods->setup.kernel), &host))
+        return NULL;
+    sorted_each(const struct link_address, address, kernel_link_addresses(pods->setup.kernel)) {
+        if (ip_equal(&address->ip, ip))
+            return address;
+    }
+    return NULL;
+}
+
+void pods_tell_local(const struct pods_engine *pods, struct faults *faults)
+{
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        const struct ip *const own[] = { &stay->tenant.v4, &stay->tenant.v6 };
+        for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+            const struct link_address *address = local_address(pods, own[i]);
+            char ip[IP_STRLEN], place[POD_PLACE_LEN];
+            if (!address)
+                continue;
+            const struct link *link = link_find(kernel_links(pods->setup.kernel), address->ifindex);
+            const char *name = link ? link->name : "an interface that is gone";
+            AUTOFREE char *remedy =
+                text_format("ip addr del %s/%u dev %s", ip_str(own[i], ip), address->length, name);
+            faults_add(
+                faults, pods_place(stay, place), remedy,
+                "is cut off: %s has its address %s, too, so that what is sent there stays on "
+                "the node",
+                name, ip);
+        }
+    }
 }

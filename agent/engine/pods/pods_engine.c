@@ -37,6 +37,7 @@ static int scope_of_pods(const struct config *config, struct kernel_scope *scope
         return 0;
     scope->ways = true; /* the uplinks' MTU */
     scope->rules = true;
+    scope->addresses = true; /* one that a pod has, too */
     int r = scope_add_routes(scope, ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_BLOCK);
     return r < 0 ? r : scope_add_routes(scope, ROUTE_TABLE_COIL, ROUTE_PROTOCOL_BLOCK);
 }
@@ -115,8 +116,8 @@ static int note(struct engine *engine, const struct change *change, struct round
 static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
 {
     struct pods_engine *pods = of(engine);
-    pods->dirty |=
-        events->links || events->other_rules || events->resynced || round->now_ms >= pods->retry_ms;
+    pods->dirty |= events->links || events->addresses || events->other_rules || events->resynced ||
+                   round->now_ms >= pods->retry_ms;
     vec_each(const struct route, route, &events->routes)
         pods->dirty |= route_is_pods(route);
     return pods_settings_hear(pods, events);

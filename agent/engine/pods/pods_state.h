@@ -84,6 +84,8 @@ int pods_follow_strays(struct pods_engine *pods, struct pods_seen *seen, int64_t
 
 /* Tells of those that are not as agent-cni made them, so that their pods are cut off. */
 void pods_tell_ends(struct pods_engine *pods, struct faults *faults);
+/* Tells of pods whose address this node has itself: what is sent there never leaves it. */
+void pods_tell_local(const struct pods_engine *pods, struct faults *faults);
 /* Whether IPv6 routes cannot stand at the interface because of its MTU, which is told. */
 bool pods_end_is_too_small(const struct pods_engine *pods, uint32_t ifindex);
 
