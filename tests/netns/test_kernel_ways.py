@@ -7,6 +7,7 @@ import re
 import pytest
 from faults import Table, check
 from lab import wait
+from moments import log_size
 from test_fault_table_data import FOLLOWS, world_fixture  # noqa: F401
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
@@ -166,6 +167,23 @@ def connection_tracking_is_full(world):
     agent.stop()
     agent.wrapper = ()
     agent.start()
+    world.announced(world.web, world.single)
+
+
+@rows(1016)
+def an_address_of_ipv6_is_probed(world):
+    """For two seconds or three it is not local: nobody has taken anything away."""
+    node, said = world.node, log_size(world.agent)
+    node.set_sysctls({f"net/ipv6/conf/{name}/accept_dad": 1 for name in ("all", "eth0")})
+    world.sysctl("net.ipv6.conf.eth0.dad_transmits", 2)
+    node.ip("addr", "del", f"{node.address6}/64", "dev", "eth0")
+    node.ip("addr", "add", f"{node.address6}/64", "dev", "eth0")
+    assert node.address6 in node.ip("-6", "addr", "show", "dev", "eth0", "tentative")
+    wait(lambda: node.address6 not in node.ip("-6", "addr", "show", "dev", "eth0", "tentative"), "the end of the probes")
+    node.ip("route", "replace", "default", "via", node.gateway6)
+    yield
+    assert "is not this node's by the kernel's routes" not in world.agent.log.read_text(encoding="utf-8")[said:]
+    node.set_sysctls({f"net/ipv6/conf/{name}/accept_dad": 0 for name in ("all", "eth0")})
     world.announced(world.web, world.single)
 
 

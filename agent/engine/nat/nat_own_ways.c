@@ -18,7 +18,8 @@
 #include "engine/nat/nat_samples.h"
 #include "engine/nat/nat_state.h"
 
-static const unsigned tell_after = 2;
+/* An IPv6 address is local only when it is known to be unique, which takes up to two seconds. */
+static const unsigned tell_after = 2, unique_after = 8;
 
 /* Whether nothing has a way, for want of the rule that somebody has taken away. */
 static bool lacks_main(const struct nat_engine *engine, uint8_t family)
@@ -68,7 +69,7 @@ static bool tell_led_away(const struct nat_engine *engine, const struct ip *own,
     const struct link_address *holder = is_led_away(engine, own) ? holder_of(engine, own) : NULL;
     const struct link *link =
         holder ? link_find(kernel_links(engine->kernel), holder->ifindex) : NULL;
-    if (!link || !link->up || link->master) /* of a VRF the tables are others */
+    if (!link || !link->up || link->unplugged || link->master) /* of a VRF the tables are others */
         return false;
     const char *command = own->family == IP_V6 ? "ip -6" : "ip";
     AUTOFREE char *place = text_format("interface %s", link->name);
@@ -84,10 +85,10 @@ static bool tell_led_away(const struct nat_engine *engine, const struct ip *own,
 }
 
 /* Counts looks one after the other that found something; true if that is to be told. */
-static bool is_lasting(unsigned *looks, bool found)
+static bool is_lasting(unsigned *looks, unsigned enough, bool found)
 {
-    *looks = found ? MIN(*looks + 1, tell_after) : 0;
-    return *looks == tell_after;
+    *looks = found ? MIN(*looks + 1, enough) : 0;
+    return *looks == enough;
 }
 
 static void look(struct nat_engine *engine, uint8_t family, struct faults *faults)
@@ -95,9 +96,10 @@ static void look(struct nat_engine *engine, uint8_t family, struct faults *fault
     const size_t i = family == IP_V6;
     const struct ip *named = i ? &engine->node.named.v6 : &engine->node.named.v4;
     AUTOFAULTS struct faults away = { 0 };
-    if (is_lasting(&engine->own_ways.ruleless[i], lacks_main(engine, family)))
+    if (is_lasting(&engine->own_ways.ruleless[i], tell_after, lacks_main(engine, family)))
         tell_ruleless(family, faults);
-    if (is_lasting(&engine->own_ways.away[i], tell_led_away(engine, named, &away)))
+    if (is_lasting(&engine->own_ways.away[i], i ? unique_after : tell_after,
+                   tell_led_away(engine, named, &away)))
         faults_take(faults, &away);
 }
 
