@@ -182,7 +182,9 @@ def an_address_of_ipv6_is_probed(world):
     wait(lambda: node.address6 not in node.ip("-6", "addr", "show", "dev", "eth0", "tentative"), "the end of the probes")
     node.ip("route", "replace", "default", "via", node.gateway6)
     yield
-    assert "is not this node's by the kernel's routes" not in world.agent.log.read_text(encoding="utf-8")[said:]
+    told = world.agent.log.read_text(encoding="utf-8")[said:]
+    assert "is not this node's by the kernel's routes" not in told
+    assert "Invalid source address" not in told
     node.set_sysctls({f"net/ipv6/conf/{name}/accept_dad": 0 for name in ("all", "eth0")})
     world.announced(world.web, world.single)
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Wanted routes that are not in the kernel, as faults; see troubles.h. */
+/*
+ * Wanted routes that are not in the kernel, as faults; see troubles.h.
+ *
+ * IPv6 takes an address for a route's source only when it is known to be unique, a second or two
+ * after the interface got it. So that refusal is told only if it lasts.
+ */
 #include "engine/routes/troubles.h"
 
 #include <errno.h>
@@ -8,10 +13,13 @@
 #include "base/clock.h"
 #include "base/text.h"
 
+enum { UNIQUE_MS = 4000 };
+
 struct trouble {
     struct route slot;
-    bool refused;  /* by the kernel, worth another try; else blocked by a foreign route */
-    bool examined; /* looked at in this pass, and not raised again so far */
+    bool refused;      /* by the kernel, worth another try; else blocked by a foreign route */
+    bool examined;     /* looked at in this pass, and not raised again so far */
+    int64_t probed_ms; /* refused for its source since then, monotonic; 0: not for that */
 };
 
 static int trouble_cmp(const void *a, const void *b)
@@ -40,9 +48,9 @@ static char *slot_group(const struct route *slot)
 }
 
 static void raise(struct troubles *troubles, const struct route *slot, bool refused,
-                  const struct faults *faults)
+                  int64_t probed_ms, const struct faults *faults)
 {
-    struct trouble trouble = { .slot = *slot, .refused = refused };
+    struct trouble trouble = { .slot = *slot, .refused = refused, .probed_ms = probed_ms };
     AUTOFREE char *group = slot_group(slot);
     if (!group || sorted_put(&troubles->slots, &trouble) < 0)
         return;
@@ -65,6 +73,22 @@ void troubles_examine_all(struct troubles *troubles)
         ((struct trouble *)sorted_at(&troubles->slots, i))->examined = true;
 }
 
+static bool is_of_source(const struct route *slot, int error, const char *text)
+{
+    return error == -EINVAL && slot->prefix.ip.family == IP_V6 &&
+           strstr(text, "Invalid source address");
+}
+
+/* Since when the kernel refuses the slot for its source; 0: it does not. */
+static int64_t probed_since(const struct troubles *troubles, const struct route *slot, int error,
+                            const char *text)
+{
+    const struct trouble *known = sorted_find(&troubles->slots, &(struct trouble){ .slot = *slot });
+    if (!is_of_source(slot, error, text))
+        return 0;
+    return known && known->probed_ms ? known->probed_ms : clock_mono_ms();
+}
+
 /* What to do about it; NULL: nothing is known, or there is no memory. The caller frees it. */
 static char *refusal_remedy(const struct route *slot, int error, const char *text)
 {
@@ -73,6 +97,9 @@ static char *refusal_remedy(const struct route *slot, int error, const char *tex
         return strdup("agentd needs CAP_NET_ADMIN in this network namespace");
     if (strstr(text, "IPv6 is disabled"))
         return strdup("sysctl -w net.ipv6.conf.svc0.disable_ipv6=0, and of all");
+    if (is_of_source(slot, error, text))
+        return strdup("see whether the source is an address that can be used: ip -6 address (not "
+                      "tentative, nor dadfailed)");
     if (error != -EEXIST)
         return NULL;
     return text_format("another program has a route there: find out who wrote it, and delete it; "
@@ -95,7 +122,9 @@ void troubles_refused(struct troubles *troubles, const struct route_op *op, int 
     faults_add(&faults, place ? place : "a route", remedy, "the kernel refuses to %s %s: %s%s%s%s",
                verbs[op->kind], route_str(&op->route, route), strerror(-error), *text ? " (" : "",
                text, *text ? ")" : "");
-    raise(troubles, &op->route, true, &faults);
+    const int64_t probed_ms = probed_since(troubles, &op->route, error, text);
+    const bool is_young = probed_ms && clock_mono_ms() - probed_ms < UNIQUE_MS;
+    raise(troubles, &op->route, true, probed_ms, is_young ? NULL : &faults);
 }
 
 void troubles_blocked(struct troubles *troubles, const struct route *wanted,
@@ -108,7 +137,7 @@ void troubles_blocked(struct troubles *troubles, const struct route *wanted,
                "find out who wrote it, and delete it or give that program another table",
                "%s is kept out by a foreign route: %s", route_str(wanted, want),
                route_str(foreign, have));
-    raise(troubles, wanted, false, &faults);
+    raise(troubles, wanted, false, 0, &faults);
 }
 
 void troubles_settle(struct troubles *troubles)

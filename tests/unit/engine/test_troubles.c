@@ -14,6 +14,14 @@
 #include "engine/rival.h"
 #include "engine/routes/troubles.h"
 
+static int64_t clock_ms = 1000;
+
+int64_t __wrap_clock_mono_ms(void);
+int64_t __wrap_clock_mono_ms(void)
+{
+    return clock_ms;
+}
+
 static struct route route_to(const char *prefix, uint8_t protocol)
 {
     struct route route = { .table = 119, .protocol = protocol, .type = RTN_BLACKHOLE };
@@ -63,6 +71,23 @@ static void a_refusal_is_told_in_the_kernels_words(void **state)
     assert_non_null(strstr(second->message, "Invalid argument (Invalid table)"));
     assert_null(second->remedy);
     assert_non_null(strstr(fault_book_at(troubles->faults, 2)->message, "refuses to delete"));
+}
+
+/* While the kernel probes for a duplicate of the source. */
+static void a_source_that_is_probed_is_no_fault_for_a_while(void **state)
+{
+    struct troubles *troubles = *state;
+    refuse(troubles, "fd00::1/128", -EINVAL, "Invalid source address");
+    refuse(troubles, "10.0.0.1/32", -EINVAL, "Invalid source address");
+    assert_int_equal(troubles_count(troubles, true), 2);
+    assert_int_equal(fault_book_count(troubles->faults), 1);
+    clock_ms += 3900;
+    refuse(troubles, "fd00::1/128", -EINVAL, "Invalid source address");
+    assert_int_equal(fault_book_count(troubles->faults), 1);
+    clock_ms += 200;
+    refuse(troubles, "fd00::1/128", -EINVAL, "Invalid source address");
+    assert_int_equal(fault_book_count(troubles->faults), 2);
+    assert_non_null(strstr(fault_book_at(troubles->faults, 1)->remedy, "ip -6 address"));
 }
 
 static void a_foreign_route_is_named(void **state)
@@ -211,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_TROUBLES(a_refusal_is_told_in_the_kernels_words),
+        WITH_TROUBLES(a_source_that_is_probed_is_no_fault_for_a_while),
         WITH_TROUBLES(a_foreign_route_is_named),
         WITH_TROUBLES(a_pass_settles_what_it_looked_at),
         WITH_TROUBLES(slots_are_apart),
