@@ -14,18 +14,32 @@
 #include "base/text.h"
 #include "format/quote.h"
 
-/* Adds one item of a list of CIDRs. Bits of the host are cleared, as the kernel would. */
+/* Whether the network was meant, or the one address, is not to be guessed. */
+static void refuse_host_bits(struct parse *parse, const struct doc *item, const char *text,
+                             const struct prefix *prefix)
+{
+    char shown[QUOTE_LEN], network[PREFIX_STRLEN];
+    doc_fault(
+        parse->document, item, parse->errors,
+        "%s has bits beyond its length: write %s for the network, or /%u for this address alone",
+        quote(text, shown), prefix_str(prefix, network), ip_bits(&prefix->ip));
+}
+
+/* Adds one item of a list of CIDRs. */
 static void add_cidr(struct parse *parse, const struct doc *item, const char *text,
                      prefix_list *list)
 {
     struct prefix prefix;
     struct ip ip;
     char shown[QUOTE_LEN];
-    if (prefix_parse(text, &prefix) < 0 && ip_parse(text, &ip) == 0)
+    const int r = prefix_parse(text, &prefix);
+    if (r == 1)
+        refuse_host_bits(parse, item, text, &prefix);
+    else if (r < 0 && ip_parse(text, &ip) == 0)
         doc_fault(parse->document, item, parse->errors,
                   "expected a CIDR, such as %s/%u for this address alone, found %s", text,
                   ip_bits(&ip), quote(text, shown));
-    else if (prefix_parse(text, &prefix) < 0)
+    else if (r < 0)
         doc_fault(parse->document, item, parse->errors,
                   "expected a CIDR, such as 10.0.0.0/8, found %s", quote(text, shown));
     else if (vec_push(list, prefix) < 0)

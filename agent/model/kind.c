@@ -40,12 +40,26 @@ enum kind kind_of(const char *api_version, const char *kind)
     return KIND_COUNT;
 }
 
-/* The same API in another version, or in none: "v1" where "discovery.k8s.io/v1" was meant. */
+/* Whether a group is of Kubernetes itself, such as "apps" and "discovery.k8s.io". `length`: its
+ * own. */
+static bool is_built_in(const char *group, size_t length)
+{
+    static const char suffix[] = ".k8s.io";
+    const size_t tail = sizeof(suffix) - 1;
+    return !memchr(group, '.', length) ||
+           (length > tail && memcmp(group + length - tail, suffix, tail) == 0);
+}
+
+/*
+ * The same API in another version, or in none: "v1" where "discovery.k8s.io/v1" was meant; or
+ * another one of Kubernetes itself, which has no such kind. Others have: serving.knative.dev has
+ * Services.
+ */
 static bool is_like_api(const char *api_version, const char *ours)
 {
-    const char *slash = strchr(ours, '/');
+    const char *slash = strchr(ours, '/'), *other = strchr(api_version, '/');
     size_t group = slash ? (size_t)(slash - ours) + 1 : 0;
-    if (!strchr(api_version, '/'))
+    if (!other || is_built_in(api_version, (size_t)(other - api_version)))
         return true;
     return (group && strncmp(api_version, ours, group) == 0) || spelled_like(api_version, ours);
 }

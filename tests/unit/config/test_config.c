@@ -84,7 +84,7 @@ static const char every_key[] =
     "  enabled: true\n"
     "  uplinks: [eth0, \"en*\"]\n"
     "  podInterfaces: [\"cali*\"]\n"
-    "  clusterCIDRs: [10.244.1.1/16, \"fd00::/48\"]\n"
+    "  clusterCIDRs: [10.244.0.0/16, \"fd00::/48\"]\n"
     "  serviceCIDRs: [10.96.0.0/12]\n"
     "  nodePortAddresses: [primary, 192.0.2.0/24]\n"
     "  externalIPs: [198.51.100.0/24]\n"
@@ -356,6 +356,10 @@ static void addresses_are_checked(void **state)
                   "this address alone, found \"10.0.0.1\"\n"
                   "2:50: services.clusterCIDRs[2]: expected a CIDR, such as 10.0.0.0/8, found "
                   "\"ok\"\n");
+    assert_errors(
+        SOURCE "services: {loadBalancerIPs: [203.0.113.10/24]}\n",
+        "2:30: services.loadBalancerIPs[0]: \"203.0.113.10/24\" has bits beyond its length: write "
+        "203.0.113.0/24 for the network, or /32 for this address alone\n");
     assert_errors(SOURCE "services: {nodePortAddresses: [second], advertise: [loadbalancer]}\n",
                   "2:32: services.nodePortAddresses[0]: expected a CIDR, such as 10.0.0.0/8, "
                   "found \"second\"\n"

@@ -124,6 +124,8 @@ static void a_kind_that_looks_like_ours_is_told(void **state)
     assert_meant("coil.cybozu.com/v2", "Adressblock", "did you mean AddressBlock");
     assert_meant("coil.cybozu.com/v1", "AddressPool", "of coil.cybozu.com/v2?");
     /* Those of others, and those of Kubernetes that are none of ours. */
+    assert_meant("apps/v1", "Service", "did you mean Service of v1?");
+    assert_meant("networking.k8s.io/v1", "Service", "did you mean Service of v1?");
     assert_meant("serving.knative.dev/v1", "Service", NULL);
     assert_meant("networking.k8s.io/v1", "Ingress", NULL);
     assert_meant("v1", "Secret", NULL);
