@@ -9,7 +9,10 @@
 #include "base/log.h"
 #include "segment/claims_inside.h"
 
-enum { FAILURES_MEANT = 2 };
+enum {
+    FAILURES_MEANT = 2,
+    DEAF_MS = 1500, /* without a word of the others' claims, before that is told */
+};
 
 static enum claim_state state_of(const struct own_claim *claim, const struct claim_address *address,
                                  const char *holder)
@@ -148,6 +151,19 @@ static const struct own_claim *failing(const struct claims *claims)
     return NULL;
 }
 
+/* A member of the store that is started anew takes the watch with it, and another one has it soon.
+ */
+static bool is_deaf(const struct claims *claims, int64_t now_ms)
+{
+    return claims->watch_lost_ms && now_ms - claims->watch_lost_ms >= DEAF_MS;
+}
+
+int64_t claims_deaf_next_ms(const struct claims *claims, int64_t now_ms)
+{
+    return claims->watch_lost_ms && !is_deaf(claims, now_ms) ? claims->watch_lost_ms + DEAF_MS
+                                                             : INT64_MAX;
+}
+
 static void tell_store(const struct claims *claims)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -157,7 +173,7 @@ static void tell_store(const struct claims *claims)
     if (claim) {
         (void)snprintf(place, sizeof(place), "%s %s", name, claim->key);
         faults_add(&faults, place, claim->remedy, "a claim can't be asked for: %s", claim->trouble);
-    } else if (claims->watch_trouble[0]) {
+    } else if (is_deaf(claims, clock_boot_ms())) {
         (void)snprintf(place, sizeof(place), "%ss", name);
         faults_add(&faults, place, claims->watch_remedy, "claims of others are heard of late: %s",
                    claims->watch_trouble);

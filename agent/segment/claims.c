@@ -205,6 +205,7 @@ static void arm(struct claims *claims, int64_t now_ms)
     next_ms = MIN(next_ms, claim_records_next_ms(claims));
     next_ms = MIN(next_ms, telling_next_ms(&claims->telling));
     next_ms = MIN(next_ms, scouting_due_ms(&claims->scouting));
+    next_ms = MIN(next_ms, claims_deaf_next_ms(claims, now_ms));
     if (next_ms == INT64_MAX)
         timer_disarm(claims->timer);
     else
@@ -252,6 +253,10 @@ static void on_watching(void *context, const char *why, const char *remedy)
 {
     struct claims *claims = context;
     (void)snprintf(claims->watch_trouble, sizeof(claims->watch_trouble), "%s", why ? why : "");
+    if (!why)
+        claims->watch_lost_ms = 0;
+    else if (claims->watch_lost_ms == 0)
+        claims->watch_lost_ms = clock_boot_ms();
     claims->watch_remedy = remedy;
     claims->hears = !why;
     deferred_schedule(claims->turn);

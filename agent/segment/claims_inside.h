@@ -93,7 +93,8 @@ struct claims {
     int64_t hosts_ms;
     struct sorted records; /* claim_records.c: of the store, as they were heard of last */
     struct claim_removal removal;
-    bool hears; /* the watch stands: all records are known */
+    bool hears;            /* the watch stands: all records are known */
+    int64_t watch_lost_ms; /* since when it does not; 0: it does, or was never tried */
     char watch_trouble[256];
     const char *watch_remedy;
 };
@@ -193,5 +194,9 @@ void claims_tell_neighbours(struct claims *claims, int64_t now_ms);
 void claim_neighbours_end(struct claims *claims);
 
 /* ---- claim_tell.c ---- */
+
+/* When it is to be told that nothing is heard of others' claims; INT64_MAX: never, or it is told.
+ */
+int64_t claims_deaf_next_ms(const struct claims *claims, int64_t now_ms);
 
 void claims_tell(struct claims *claims);
