@@ -97,7 +97,17 @@ static char *say(const struct end *end, char **ret_remedy)
     return end->link->mtu < end->stay->mtu ? say_mtu(end, ret_remedy) : NULL;
 }
 
-void pods_tell_ends(struct pods_engine *pods, struct faults *faults)
+/* An interface that is deleted is down for a moment, and then the pod's loss is told. */
+static bool bears_with(struct pod_stay *stay, const struct link *link, int64_t now_ms)
+{
+    if (link->up)
+        stay->down_ms = 0;
+    else if (!stay->down_ms)
+        stay->down_ms = now_ms;
+    return !link->up && now_ms - stay->down_ms < POD_DOWN_GRACE_MS;
+}
+
+void pods_tell_ends(struct pods_engine *pods, int64_t now_ms, struct faults *faults)
 {
     const struct sorted *links = kernel_links(pods->setup.kernel);
     sorted_each(struct pod_stay, stay, &pods->stays) {
@@ -106,6 +116,8 @@ void pods_tell_ends(struct pods_engine *pods, struct faults *faults)
         if (!link)
             continue;
         remember(stay, link);
+        if (bears_with(stay, link, now_ms))
+            continue;
         const struct end end = { .stay = stay, .link = link, .master = link_port_of(links, link) };
         AUTOFREE char *remedy = NULL;
         AUTOFREE char *message = say(&end, &remedy);

@@ -37,7 +37,6 @@ static int scope_of_pods(const struct config *config, struct kernel_scope *scope
         return 0;
     scope->ways = true; /* the uplinks' MTU */
     scope->rules = true;
-    scope->addresses = true; /* one that a pod has, too */
     int r = scope_add_routes(scope, ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_BLOCK);
     return r < 0 ? r : scope_add_routes(scope, ROUTE_TABLE_COIL, ROUTE_PROTOCOL_BLOCK);
 }
@@ -116,8 +115,8 @@ static int note(struct engine *engine, const struct change *change, struct round
 static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
 {
     struct pods_engine *pods = of(engine);
-    pods->dirty |= events->links || events->addresses || events->other_rules || events->resynced ||
-                   round->now_ms >= pods->retry_ms;
+    pods->dirty |=
+        events->links || events->other_rules || events->resynced || round->now_ms >= pods->retry_ms;
     vec_each(const struct route, route, &events->routes)
         pods->dirty |= route_is_pods(route);
     return pods_settings_hear(pods, events);
@@ -130,6 +129,8 @@ static int64_t next_follow_ms(const struct pods_engine *pods, int64_t now_ms)
     sorted_each(const struct pod_stay, stay, &pods->stays) {
         if (stay->ifindex == 0)
             next_ms = MIN(next_ms, stay->promised_ms + PODS_PROMISE_MS);
+        if (stay->down_ms && stay->down_ms + POD_DOWN_GRACE_MS > now_ms)
+            next_ms = MIN(next_ms, stay->down_ms + POD_DOWN_GRACE_MS);
     }
     vec_each(const struct pod_loss, loss, &pods->losses) {
         int64_t told_ms = loss->lost_ms + POD_LOSS_GRACE_MS;

@@ -345,7 +345,7 @@ int pods_follow(struct pods_engine *pods, struct round *round)
     if (r < 0)
         return r;
     tell_outside(pods, &faults);
-    pods_tell_ends(pods, &faults);
+    pods_tell_ends(pods, round->now_ms, &faults);
     pods_tell_local(pods, &faults);
     tell_losses(pods, round->now_ms, &faults);
     pods_report(pods, "tenants", &faults);

@@ -36,6 +36,7 @@ enum {
     PODS_LINK_MS = 30 * 1000,        /* until the mirror must have one that was told of */
     POD_LOSSES_MAX = 64,
     POD_LOSS_GRACE_MS = 700,           /* until it is a fault */
+    POD_DOWN_GRACE_MS = 500,           /* likewise: an end that is deleted is down first */
     POD_LOSS_TOLD_MS = 60 * 60 * 1000, /* until nobody is told any more */
 };
 
@@ -83,7 +84,7 @@ int pods_follow_strays(struct pods_engine *pods, struct pods_seen *seen, int64_t
 /* ---- pods_ends.c: the node's ends of pods' interfaces ---- */
 
 /* Tells of those that are not as agent-cni made them, so that their pods are cut off. */
-void pods_tell_ends(struct pods_engine *pods, struct faults *faults);
+void pods_tell_ends(struct pods_engine *pods, int64_t now_ms, struct faults *faults);
 /* Tells of pods whose address this node has itself: what is sent there never leaves it. */
 void pods_tell_local(const struct pods_engine *pods, struct faults *faults);
 /* Whether IPv6 routes cannot stand at the interface because of its MTU, which is told. */
