@@ -19,8 +19,8 @@ A list that says how soon each is to be told has its rows' times in its text: Ta
 fifth_list.txt. A fault has to be told in that time, and gone in the same when it is mended, by what the agent itself
 has written into its log; a row of which nothing is wrong may raise what is gone by then. So a row yields twice where
 mending it takes a while, once when it is put in and once when it is mended, and waits behind that. What the agent
-mends (`heals`) the row awaits between the two. No fault may go and come again from the row's begin to its end; what the
-row itself does several times it says (`again`).
+mends (`heals`) the row awaits between the two. No fault may go and come again while the row's cause is there, nor from when
+the row begins to mend it until its end.
 
 `world` is what the suite has made, for all its rows one after the other (mark `shared`): it has an
 `agent` that is healthy. A row that fails takes its lab along. Rows above 100 are not of the first
@@ -51,7 +51,6 @@ class Row:
     silent: dict = field(default_factory=dict)  # likewise: what it must not say
     heals: bool = False  # the agent mends it, which the row awaits behind its first yield
     lingers: float = 0  # seconds for which the fault is kept on purpose after its last occurrence
-    again: tuple = ()  # what goes and comes with these words is the row's own doing
     within: float = None  # seconds in which it is told or healed, and gone; None: nobody has written it down
 
     def __str__(self):
@@ -79,15 +78,15 @@ class Table:
         self.rows = []
         self.times = written_times(name) if name else None
 
-    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0, again=()):
+    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0):
         assert bool(cause) == bool(remedy), number
-        assert "" not in (*words(beside), *words(again)), f"{number}: every fault has the empty word"
+        assert "" not in words(beside), f"{number}: every fault has the empty word"
         health = health or ("degraded" if cause else "healthy")
         within = self.times[number] if self.times else None
 
         def add(function):
             self.rows.append(Row(number, function.__name__, function, words(cause), words(remedy), health,
-                                 words(beside), all_words(says), all_words(silent), heals, lingers, words(again), within))
+                                 words(beside), all_words(says), all_words(silent), heals, lingers, within))
             return function
 
         return add
@@ -157,12 +156,19 @@ def is_in_time(row, seconds, what, more=0):
     return f"{what} after {seconds:.2f} s"
 
 
+def check_remedies(agent):
+    """Each fault says what to do, but for those of a line of a file, which say what is expected there."""
+    lacking = [fault for fault in agent.faults() if not fault["remedy"] and not re.search(r":\d+:\d+$", fault["place"])]
+    assert lacking == [], lacking
+
+
 def check_told(agent, row, put_in):
     """That the cause is told, in time and everywhere; or that nothing is wrong, again in time."""
     wait_equal(lambda: untold(agent, row), {}, f"{row} to be told: {row.cause} -> {row.remedy}")
     if row.cause:
         said = is_in_time(row, put_in.until_told(row.cause), "told")
         check_screen(agent, row)
+        check_remedies(agent)
     else:  # sessions that begin anew with other settings are down for a moment, and that is told
         wait(lambda: harms_nothing(agent, row), f"{row} to harm nothing")
         said = is_in_time(row, put_in.until_gone(), "quiet")
@@ -170,9 +176,9 @@ def check_told(agent, row, put_in):
     return said
 
 
-def check_steady(row, moment):
-    """No fault went and came again, neither while the cause was there nor after it was mended."""
-    flapping = [line for line in moment.flaps(row.cause) if not any(word in line for word in row.again)]
+def check_steady(row, put_in, mending):
+    """No fault went and came again: neither while the cause was there, nor since somebody began to mend it."""
+    flapping = [*put_in.flaps(row.cause, mending.at), *mending.flaps(row.cause)]
     assert flapping == [], f"{row}: told, let go and told again: {flapping}"
 
 
@@ -186,14 +192,15 @@ def check(row, world):
     if row.heals:
         next(fault)
         said = [is_in_time(row, put_in.until_now(), "healed"), check_told(agent, row, put_in)]
-        mended = put_in
+        mending = mended = put_in
     else:
         said = [check_told(agent, row, put_in)]
+        mending = Moment(agent, begin)
         next(fault, None)
         mended = Moment(agent, begin)
     wait_quiet(agent, f"{row} to be gone")
     said.append(is_in_time(row, mended.until_gone(), "gone", row.lingers))
     next(fault, None)
     wait_quiet(agent, f"{row} to leave nothing behind")
-    check_steady(row, put_in)
+    check_steady(row, put_in, mending)
     print(f"{row}: {', '.join(said)}")

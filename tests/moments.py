@@ -6,6 +6,7 @@ agent raised a fault, and when it let it go. For how long the kernel kept the ag
 (/proc/PID/schedstat) is known too, and is not the agent's time.
 """
 
+import math
 import re
 import time
 from datetime import datetime, timezone
@@ -15,6 +16,7 @@ LINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z (.*)")
 GONE = ": no longer: "
 
 
+FIGURE = re.compile(r"(?<![^\s(])\d+(\.\d+)?(ms|s|m|h|%)?(?![^\s,;)])")  # of what is counted or measured, and no part of a name
 WORDS = 0.2  # seconds between one fault going and another of the same cause coming: it was said in other words
 
 
@@ -61,7 +63,7 @@ def flaps(lines, cause):
     or one of the cause, in whatever words, after a time in which none was told."""
     gone, held, quiet, found = set(), set(), None, []
     for at, line in lines:
-        said = re.sub(r"\d+", "N", line.replace(GONE, ": ", 1))
+        said = FIGURE.sub("N", line.replace(GONE, ": ", 1))
         is_cause = bool(cause) and all(word in line for word in cause)
         if GONE in line:
             gone.add(said)
@@ -121,9 +123,9 @@ class Moment:
         assert held, f"no line of {self.agent.log} has {cause}"
         return 0.0
 
-    def flaps(self, cause):
-        """What it let go since the beginning, and told again."""
-        return flaps(self.lines(), cause)
+    def flaps(self, cause, until=math.inf):
+        """What it let go since then, and told again, up to a later time."""
+        return flaps([(at, line) for at, line in self.lines() if self.at <= at < until], cause)
 
     def until_gone(self):
         """When it let the last fault go."""

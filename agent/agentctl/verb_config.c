@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agentctl/tables.h"
@@ -99,8 +100,8 @@ static int check(const char *path, struct faults *errors)
 static void add_remedy(struct faults *errors)
 {
     vec_each(struct fault, error, &errors->list) {
-        if (!error->remedy)
-            error->remedy = strdup("ask as root, or as the user that runs the agent");
+        free(error->remedy);
+        error->remedy = strdup("ask as root, or as the user that runs the agent");
     }
 }
 

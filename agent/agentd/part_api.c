@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "base/remedy.h"
 #include "base/text.h"
 #include "engine/egress/egress_engine.h"
 #include "engine/nat/nat_engine.h"
@@ -29,7 +30,7 @@ static int kept(const struct api_call *call, const struct agent *agent, int r)
 {
     AUTOFREE char *place = text_format("%s/standing.json", agent->config->paths.state);
     if (r < 0 && r != -EALREADY)
-        faults_add(call->faults, place ? place : "standing.json", NULL,
+        faults_add(call->faults, place ? place : "standing.json", remedy_for_file(r),
                    "can't be written: %s; this node stays as it was until that is mended",
                    strerror(-r));
     return r;

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "base/remedy.h"
 #include "base/text.h"
 #include "client/kubeconfig.h"
 
@@ -235,8 +236,8 @@ static void reload_kubeconfig(struct agent *agent)
     AUTOFAULTS struct faults faults = { 0 };
     int r = follow_kubeconfig(agent, &faults);
     if (r < 0 && faults_none(&faults))
-        faults_add(&faults, agent->config->source.kubeconfig, NULL, "cannot be used: %s",
-                   strerror(-r));
+        faults_add(&faults, agent->config->source.kubeconfig, remedy_for_file(r),
+                   "cannot be used: %s", strerror(-r));
     (void)fault_book_replace(agent->status.faults, "kubernetes", "kubeconfig", &faults,
                              clock_wall_ms());
 }

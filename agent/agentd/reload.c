@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/event.h"
+#include "base/remedy.h"
 
 static void must_not_change(struct faults *faults, const char *path, const char *key,
                             const char *old, const char *fresh)
@@ -84,7 +85,7 @@ struct config *reload_config(const char *path, const struct config *current, str
     if (r == 0)
         check_fixed_keys(path, current, fresh, &faults);
     if (r < 0 && faults_none(&faults))
-        faults_add(&faults, path, NULL, "cannot be loaded: %s", strerror(-r));
+        faults_add(&faults, path, remedy_for_file(r), "cannot be loaded: %s", strerror(-r));
 
     status->config_refused = !faults_none(&faults);
     (void)fault_book_replace(status->faults, "config", "", &faults, clock_wall_ms());

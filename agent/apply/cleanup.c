@@ -20,6 +20,7 @@
 #include "apply/nat/svc0.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/remedy.h"
 #include "base/text.h"
 
 typedef VEC(struct route_op) route_op_list;
@@ -46,8 +47,9 @@ static int collect(const struct kernel *kernel, uint32_t export_table, enum clea
 
 static void refused(struct faults *faults, const char *what, const struct op_result *result)
 {
-    faults_add(faults, what, NULL, "the kernel refuses to delete it: %s%s%s",
-               strerror(-result->error), *result->text ? ": " : "", result->text);
+    faults_add(faults, what, remedy_for_kernel(result->error),
+               "the kernel refuses to delete it: %s%s%s", strerror(-result->error),
+               *result->text ? ": " : "", result->text);
 }
 
 static int remove_routes(struct kernel *kernel, const route_op_list *ops, uint32_t *ret_removed,
@@ -150,7 +152,7 @@ static bool has_pins(const char *folder)
 static uint32_t removed(int r, const char *place, struct faults *faults)
 {
     if (r < 0)
-        faults_add(faults, place, NULL, "it can't be removed: %s", strerror(-r));
+        faults_add(faults, place, remedy_for_kernel(r), "it can't be removed: %s", strerror(-r));
     return r < 0 ? 0 : (uint32_t)r;
 }
 

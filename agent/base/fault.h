@@ -20,7 +20,7 @@
 struct fault {
     char *place;   /* where: "web.yaml:12:15", "Service default/web", "10.0.0.1/32 in table 119" */
     char *message; /* what is wrong, in words; no trailing full stop */
-    char *remedy;  /* what to do about it; NULL where the message says it */
+    char *remedy;  /* what to do about it; NULL: the message says what a line should be */
 };
 
 struct faults {
@@ -28,7 +28,8 @@ struct faults {
     bool incomplete; /* memory ran out while one was added */
 };
 
-/* Adds a fault. `remedy` may be NULL. */
+/* Adds a fault. `remedy` may be NULL where the message says what is expected at a line of a file.
+ */
 void faults_add(struct faults *faults, const char *place, const char *remedy, const char *format,
                 ...) PRINTF_LIKE(4, 5);
 

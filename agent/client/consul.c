@@ -105,17 +105,27 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
 static const char *remedy_of_silence(enum http_failure failure)
 {
     switch (failure) {
+    case HTTP_EXPIRED:
+        return "renew the certificate of Consul's agent, or set this machine's clock: timedatectl";
+    case HTTP_MISNAMED:
+        return "ask under a name that Consul's certificate has: consul.address, or "
+               "consul.serverName";
     case HTTP_UNTRUSTED:
     case HTTP_NO_CA:
-        return "see consul.caFile, and the names in the certificate of consul.address";
+        return "put the CA of Consul's certificate into consul.caFile, or ask who it is that "
+               "answers at consul.address";
     case HTTP_OWN_PAIR:
         return "see whether consul.certFile and keyFile can be read and fit each other";
     case HTTP_UNWELCOME:
         return "give consul.certFile a valid certificate of the CA that Consul takes for its clients";
     case HTTP_PLAIN:
         return "write http:// in consul.address, or let Consul's agent speak TLS there (ports.https)";
-    case HTTP_UNREACHED:
     case HTTP_SILENT:
+        return "see what Consul's agent does, or restart it: systemctl status consul, its journal";
+    case HTTP_UNNAMED:
+    case HTTP_ASTRAY:
+        return http_way_remedy(failure);
+    case HTTP_UNREACHED:
     case HTTP_FOREIGN:
     case HTTP_FAILED:
         break;
@@ -137,6 +147,10 @@ uint64_t consul_token_mark(const struct consul_client *client)
 
 static const char *remedy_for(const struct consul_answer *answer, const char *why)
 {
+    if (answer->status == 403 && strstr(why, "must be bootstrapped"))
+        return "see whether Consul's servers have a leader and their data (consul operator raft "
+               "list-peers); a new cluster wants consul acl bootstrap, and a token of its own in "
+               "consul.tokenFile";
     if (is_unknown_token(answer, why))
         return "give consul.tokenFile a token that Consul has: this one was deleted, or is another "
                "Consul's";
@@ -149,8 +163,12 @@ static const char *remedy_for(const struct consul_answer *answer, const char *wh
         return "give the token of consul.tokenFile the policy that docs/operations.md lists";
     case 429:
         return "Consul limits requests: raise its limits, or wait";
+    case 500:
+        if (strstr(why, "No path to datacenter"))
+            return "name a datacenter of Consul's in consul.datacenter: consul catalog datacenters";
+        return "see whether Consul's servers have a leader: consul operator raft list-peers";
     default:
-        return NULL;
+        return "see the journal of Consul's agent for what it says of this request";
     }
 }
 

@@ -85,9 +85,15 @@ static void add_etcd_message(const struct etcd_request *request, struct text *wh
 static const char *remedy_of_silence(enum http_failure failure)
 {
     switch (failure) {
+    case HTTP_EXPIRED:
+        return "renew that member's certificate, or set this machine's clock: timedatectl";
+    case HTTP_MISNAMED:
+        return "name it in addresses.etcd.endpoints as its certificate does, or give it one with "
+               "this name";
     case HTTP_UNTRUSTED:
     case HTTP_NO_CA:
-        return "see addresses.etcd.caFile, and the names in etcd's certificate";
+        return "put the CA of etcd's certificates into addresses.etcd.caFile, or ask who it is "
+               "that answers there";
     case HTTP_OWN_PAIR:
         return "see whether addresses.etcd.certFile and keyFile can be read and fit each other";
     case HTTP_UNWELCOME:
@@ -100,6 +106,9 @@ static const char *remedy_of_silence(enum http_failure failure)
                "clients (2379)";
     case HTTP_PLAIN:
         return "write http:// in addresses.etcd.endpoints, or let etcd speak TLS there";
+    case HTTP_UNNAMED:
+    case HTTP_ASTRAY:
+        return http_way_remedy(failure);
     case HTTP_UNREACHED:
     case HTTP_FAILED:
         break;
@@ -115,7 +124,7 @@ static const char *remedy_of_status(int status, const char *why)
                "certificates alone here (--client-cert-auth, --trusted-ca-file)";
     if (status == 401 || status == 403)
         return "let the certificate's user read and write addresses.etcd.prefix (etcdctl role)";
-    return status >= 500 ? MEMBERS_REMEDY : NULL;
+    return status >= 500 ? MEMBERS_REMEDY : "see what etcd's journal says of this request";
 }
 
 static void describe(const struct etcd_request *request, CURLcode code, struct etcd_answer *answer,

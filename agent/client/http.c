@@ -115,6 +115,35 @@ static bool is_connected(const struct http_exchange *exchange)
     return after_us > 0;
 }
 
+static int os_error_of(const struct http_exchange *exchange)
+{
+    long error = 0;
+    (void)curl_easy_getinfo(exchange->transfer.easy, CURLINFO_OS_ERRNO, &error);
+    return (int)error;
+}
+
+static bool no_way(int os_error)
+{
+    return os_error == EHOSTUNREACH || os_error == ENETUNREACH || os_error == ETIMEDOUT;
+}
+
+const char *http_way_remedy(enum http_failure failure)
+{
+    if (failure == HTTP_UNNAMED)
+        return "see: getent hosts NAME; mend /etc/resolv.conf, or configure another name";
+    if (failure == HTTP_ASTRAY)
+        return "see whether that host is up, ip route get ADDRESS, and that no firewall drops what "
+               "goes there";
+    return NULL;
+}
+
+static enum http_failure distrust_of(const char *error)
+{
+    if (has(error, "expired") || has(error, "not yet valid"))
+        return HTTP_EXPIRED;
+    return has(error, "target host name") ? HTTP_MISNAMED : HTTP_UNTRUSTED;
+}
+
 enum http_failure http_failure(const struct http_exchange *exchange, CURLcode code)
 {
     const char *error = exchange->error;
@@ -123,12 +152,13 @@ enum http_failure http_failure(const struct http_exchange *exchange, CURLcode co
     bool alert = has(error, " alert ") && (has(error, "certificate") || has(error, "unknown ca"));
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
+        return HTTP_UNNAMED;
     case CURLE_COULDNT_CONNECT:
-        return HTTP_UNREACHED;
+        return no_way(os_error_of(exchange)) ? HTTP_ASTRAY : HTTP_UNREACHED;
     case CURLE_OPERATION_TIMEDOUT:
-        return is_connected(exchange) ? HTTP_SILENT : HTTP_UNREACHED;
+        return is_connected(exchange) ? HTTP_SILENT : HTTP_ASTRAY;
     case CURLE_PEER_FAILED_VERIFICATION:
-        return HTTP_UNTRUSTED;
+        return distrust_of(error);
     case CURLE_SSL_CACERT_BADFILE:
         return HTTP_NO_CA;
     case CURLE_SSL_CERTPROBLEM:
@@ -150,9 +180,13 @@ static const char *words_for(enum http_failure failure)
 {
     switch (failure) {
     case HTTP_UNTRUSTED:
+    case HTTP_EXPIRED:
+    case HTTP_MISNAMED:
         return "its certificate is not to be trusted: ";
     case HTTP_UNWELCOME:
         return "it refuses our certificate: ";
+    case HTTP_SILENT:
+        return "it takes questions, and answers none: ";
     default:
         return "";
     }
@@ -166,4 +200,6 @@ void http_tell(const struct http_exchange *exchange, CURLcode code, struct text 
     else if (code != CURLE_OK)
         text_addf(why, "%s%s", words_for(http_failure(exchange, code)),
                   curl_error(code, exchange->error, words));
+    if (!exchange->too_long && code == CURLE_COULDNT_CONNECT && os_error_of(exchange))
+        text_addf(why, " (%s)", strerror(os_error_of(exchange)));
 }

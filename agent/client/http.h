@@ -63,9 +63,13 @@ int http_status(const struct http_exchange *exchange); /* 0: no answer */
 /* By what an exchange without a whole answer failed, as far as it decides what is to be done. */
 enum http_failure {
     HTTP_FAILED,    /* none of these */
-    HTTP_UNREACHED, /* no connection came to be */
+    HTTP_UNNAMED,   /* the host's name is not known */
+    HTTP_ASTRAY,    /* no way leads there, or nobody answers on it */
+    HTTP_UNREACHED, /* no connection came to be: nobody listens, mostly */
     HTTP_SILENT,    /* one did, and no answer came in time */
-    HTTP_UNTRUSTED, /* its certificate is not of our CA, is not valid now, or another name's */
+    HTTP_UNTRUSTED, /* its certificate is not of our CA */
+    HTTP_EXPIRED,   /* it is not valid now */
+    HTTP_MISNAMED,  /* it has other names than we ask for */
     HTTP_NO_CA,     /* our file of CAs can't be used */
     HTTP_OWN_PAIR,  /* our certificate and key can't be used */
     HTTP_UNWELCOME, /* our certificate is refused there */
@@ -73,6 +77,9 @@ enum http_failure {
     HTTP_PLAIN,     /* we speak TLS, and he does not */
 };
 enum http_failure http_failure(const struct http_exchange *exchange, CURLcode code);
+
+/* What to do where the way there is at fault; NULL: it is not. */
+const char *http_way_remedy(enum http_failure failure);
 
 /* Says why an exchange that ended with `code` has no whole answer. Says nothing if it has one. */
 void http_tell(const struct http_exchange *exchange, CURLcode code, struct text *why);

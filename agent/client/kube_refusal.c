@@ -23,9 +23,12 @@ static const char *remedy_of(int status, const char *leave)
         return leave;
     if (status == 404 || is_redirection(status))
         return "check the server's address in the kubeconfig";
+    if (status == 429)
+        return "see who asks so much (kubectl get --raw /metrics, apiserver_flowcontrol), or give "
+               "this account a priority level of its own: kubectl get flowschemas";
     if (status >= 500)
         return "see whether kube-apiserver and etcd run, also behind a balancer that answers for it";
-    return NULL;
+    return "see what the journal of kube-apiserver says of this request";
 }
 
 static const char *words_of(int status)

@@ -137,6 +137,17 @@ static void read_field(struct reading *reading, const struct field *field, const
         keep_data(reading, node, value, text);
 }
 
+/* How else to say who one is. */
+static const char *instead_of(const char *key)
+{
+    static const char *const credentials[] = { "exec", "auth-provider", "username", "password" };
+    for (size_t i = 0; i < ARRAY_SIZE(credentials); i++) {
+        if (strcmp(credentials[i], key) == 0)
+            return ": write token, tokenFile or client-certificate and client-key in its place";
+    }
+    return "";
+}
+
 static void read_fields(struct reading *reading, const struct field *fields, const struct doc *map)
 {
     doc_each(member, map) {
@@ -147,8 +158,8 @@ static void read_fields(struct reading *reading, const struct field *fields, con
             read_field(reading, field, member);
         } else if (member->type != DOC_NULL) {
             reading->failed = true;
-            doc_key_fault(reading->document, member, reading->errors, "%s is not supported",
-                          member->key);
+            doc_key_fault(reading->document, member, reading->errors, "%s is not supported%s",
+                          member->key, instead_of(member->key));
         }
     }
 }

@@ -93,7 +93,7 @@ int kube_config_try(const char *path, struct faults *errors)
         return r;
     r = kube_setup(easy, config, &call, &lists, error);
     if (r < 0) {
-        faults_add(errors, path, NULL, "%s", error);
+        faults_add(errors, path, "mend what it names in the kubeconfig", "%s", error);
         return r;
     }
     bool tls = strncmp(config->server, "https:", 6) == 0;

@@ -37,7 +37,8 @@ typedef void (*variable_reader)(struct reading *reading, const char *name, const
 static void refuse(struct reading *reading, const char *name, const char *value, const char *wanted)
 {
     char quoted[QUOTE_LEN];
-    faults_add(reading->errors, name, NULL, "expected %s, found %s", wanted, quote(value, quoted));
+    faults_add(reading->errors, name, "set that variable anew, or unset it",
+               "expected %s, found %s", wanted, quote(value, quoted));
 }
 
 static void set_text(struct reading *reading, const char *name, const char *value, void *field)

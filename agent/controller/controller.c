@@ -185,7 +185,8 @@ int controller_load(const char *path, struct controller_config **ret_config, str
         return r;
     const char *wrong = elector_check(config);
     if (wrong) {
-        faults_add(faults, path, NULL, "election: %s", wrong);
+        faults_add(faults, path, "mend the times of `election`: controller.yaml(5)", "election: %s",
+                   wrong);
         return -EBADMSG;
     }
     if (config->exports.cluster)

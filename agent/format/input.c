@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/remedy.h"
 
 void input_init(struct input *input, const char *file, enum reader_format format, uint64_t limit)
 {
@@ -127,7 +128,8 @@ int input_read(struct input *input, char *buffer, size_t size, size_t *ret_size,
     bool first = input->total == 0;
     ssize_t n = first ? read_full(input, buffer, INPUT_MIN) : read_some(input, buffer, size);
     if (n < 0) {
-        faults_add(faults, input->file, NULL, "can't be read: %s", strerror((int)-n));
+        faults_add(faults, input->file, remedy_for_file((int)n), "can't be read: %s",
+                   strerror((int)-n));
         return (int)n;
     }
     size_t count = (size_t)n;

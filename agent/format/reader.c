@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/remedy.h"
 #include "format/input.h"
 #include "format/json_reader.h"
 #include "format/place.h"
@@ -130,7 +131,7 @@ int document_read(const char *path, enum reader_format format, struct document *
     AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) {
         int error = errno;
-        faults_add(faults, path, NULL, "can't be opened: %s", strerror(error));
+        faults_add(faults, path, remedy_for_file(error), "can't be opened: %s", strerror(error));
         return -error;
     }
     CLEANUP(reader_freep) struct reader *reader = NULL;

@@ -42,9 +42,11 @@ static int push(struct walk *walk, enum agent_service_act act, const char *id,
 static void foreign_fault(struct walk *walk, const struct agent_service *wanted)
 {
     AUTOFREE char *place = text_format("service %s", wanted->id);
+    AUTOFREE char *remedy = text_format(
+        "deregister it (consul services deregister -id=%s), or give the Service another id",
+        wanted->id);
     walk->diff->foreign++;
-    faults_add(walk->faults, place ? place : "service",
-               "deregister it, or give the Service another id",
+    faults_add(walk->faults, place ? place : "service", remedy,
                "Consul's agent has it of somebody else: it is left as it is, and %s is not "
                "registered",
                wanted->owner);

@@ -193,9 +193,11 @@ void plan_export_check(const struct export_config *config, struct faults *faults
         CLEANUP(label_selector_freep) struct label_selector *selector = NULL;
         struct label_selector_error error;
         if (**text && label_selector_parse(*text, &selector, &error) == -EINVAL)
-            faults_add(faults, "consul.nodeSelectors", NULL, "%s, character %zu: %s", *text,
-                       error.column, error.message);
+            faults_add(faults, "consul.nodeSelectors", "write it as kubectl get nodes -l takes it",
+                       "%s, character %zu: %s", *text, error.column, error.message);
     }
     if (exported_key(&nobody, config->key_template, &key, &wrong) == -EINVAL)
-        faults_add(faults, "consul.keyTemplate", NULL, "%s: %s", config->key_template, wrong);
+        faults_add(faults, "consul.keyTemplate",
+                   "write a template of the names in controller.yaml(5)", "%s: %s",
+                   config->key_template, wrong);
 }

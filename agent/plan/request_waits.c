@@ -89,6 +89,7 @@ void request_waits_faults(struct request_waits *waits, struct faults *faults)
                    request_wait_text(row->wait));
     }
     if (more)
-        faults_add(faults, "BlockRequest", NULL, "%zu more requests get no block", more);
+        faults_add(faults, "BlockRequest", "agentctl controller requests lists them all",
+                   "%zu more requests get no block", more);
     waits->changed = false;
 }

@@ -279,8 +279,8 @@ void kube_objects_faults(const struct kube_objects *objects, struct faults *faul
             faults_add(faults, fault->place, fault->remedy, "%s", fault->message);
     }
     if (objects->troubles.count > MOST_TOLD)
-        faults_add(faults, kind_name(objects->kind), NULL, "%zu more objects have faults",
-                   objects->troubles.count - MOST_TOLD);
+        faults_add(faults, kind_name(objects->kind), "mend those that are told, and see which come",
+                   "%zu more objects have faults", objects->troubles.count - MOST_TOLD);
 }
 
 size_t kube_objects_unknown(const struct kube_objects *objects)

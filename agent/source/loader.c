@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "base/remedy.h"
 #include "base/text.h"
 #include "loop/timer.h"
 #include "source/conflicts.h"
@@ -121,7 +122,8 @@ static void wait_for(struct loader *loader, struct file *file, int64_t delay_ms)
 static void try_later(struct loader *loader, struct file *file, int error)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    faults_add(&faults, file->name, NULL, "%s; it is tried again every second", strerror(-error));
+    faults_add(&faults, file->name, remedy_for_file(error), "%s; it is tried again every second",
+               strerror(-error));
     loader_tell(loader, file->name, &faults);
     note_broken(loader, file, true);
     wait_for(loader, file, RETRY_MS);

@@ -80,7 +80,7 @@ static void refuse(struct manifest_file *file, struct faults *errors)
     objects_done(&file->objects);
     size_t dropped = faults_move(&file->errors, errors, MOST_FAULTS - file->errors.list.count);
     if (dropped > 0 || (file->reader && file->errors.list.count == MOST_FAULTS))
-        faults_add(&file->errors, file->name, NULL,
+        faults_add(&file->errors, file->name, "mend these, and see which come",
                    "there may be more errors; these are the first %d", MOST_FAULTS);
 }
 
@@ -294,8 +294,8 @@ int manifest_file_read(struct manifest_file *file, int64_t until_us)
 void manifest_file_faults(struct manifest_file *file, struct faults *faults)
 {
     if (file->more_warnings > 0)
-        faults_add(&file->warnings, file->name, NULL, "%" PRIu64 " more warnings are not shown",
-                   file->more_warnings);
+        faults_add(&file->warnings, file->name, "mend those that are shown, and see which come",
+                   "%" PRIu64 " more warnings are not shown", file->more_warnings);
     file->more_warnings = 0;
     (void)faults_move(faults, &file->errors, SIZE_MAX);
     (void)faults_move(faults, &file->warnings, SIZE_MAX);

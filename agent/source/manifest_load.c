@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/remedy.h"
 #include "source/file_keys.h"
 #include "source/folder.h"
 #include "source/manifest.h"
@@ -45,7 +46,7 @@ int manifest_load(const char *directory, uint64_t max_file_bytes, struct store *
     AUTONAMES name_list names = { 0 };
     int r = folder_names(directory, &names);
     if (r < 0) {
-        faults_add(faults, directory, NULL, "can't be read: %s", strerror(-r));
+        faults_add(faults, directory, remedy_for_file(r), "can't be read: %s", strerror(-r));
         return r;
     }
     for (size_t i = 0; i < names.count; i++) {
@@ -57,7 +58,7 @@ int manifest_load(const char *directory, uint64_t max_file_bytes, struct store *
         if (r == -ENOENT)
             continue;
         if (r < 0) {
-            faults_add(faults, name, NULL, "can't be read: %s", strerror(-r));
+            faults_add(faults, name, remedy_for_file(r), "can't be read: %s", strerror(-r));
             return r;
         }
         manifest_file_faults(file, faults);

@@ -105,7 +105,7 @@ static const char *remedy_of_answer(const char *why)
     return strstr(why, "is no JSON")
                ? "ask who it is that answers, as a proxy or a page to log in "
                  "may do: curl -k SERVER/version, with server: of the kubeconfig"
-               : NULL;
+               : "it is tried again by itself; if it stays, see the journal of kube-apiserver";
 }
 
 static void fail(struct reflector *reflector, const char *why)
@@ -175,6 +175,11 @@ static void expire(struct reflector *reflector, const char *why)
         start_task(reflector, TASK_LIST);
 }
 
+/* A kind that each API has which is young enough. */
+static const char not_served[] =
+    "see whether it is the API at all (server: of the kubeconfig), and not older than Kubernetes "
+    "1.21, which serves all that is asked for: kubectl version";
+
 static void end_refused(struct reflector *reflector)
 {
     static const char leave[] =
@@ -184,6 +189,8 @@ static void end_refused(struct reflector *reflector)
     int status = reflector->http_status;
     bool list = reflector->task == TASK_LIST;
     const char *remedy = kube_refusal_read(status, &reflector->refusal, leave, why);
+    if (list && status == 404)
+        remedy = not_served;
     if (list && status == 404 && reflector->resource->optional) {
         be_absent(reflector);
     } else if (list && (status == 410 || status == 504) && reflector->list_mode < LIST_WHOLE) {

@@ -91,7 +91,7 @@ void refusals_faults(struct refusals *refusals, struct faults *faults)
             faults_add(faults, row->place, row->remedy, "%s", row->message);
     }
     if (told > FAULTS_MAX)
-        faults_add(faults, "Kubernetes API", NULL, "writes about %zu more objects are refused",
-                   told - FAULTS_MAX);
+        faults_add(faults, "Kubernetes API", "mend those that are told, and see which come",
+                   "writes about %zu more objects are refused", told - FAULTS_MAX);
     refusals->changed = false;
 }

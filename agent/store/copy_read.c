@@ -124,7 +124,9 @@ static void leave_out(struct copy_reader *reader, const struct doc *root,
     AUTOTEXT struct text place = { 0 };
     text_addf(&place, "%s %s/%s", text_of(root, "kind"), text_of(metadata, "namespace"),
               text_of(metadata, "name"));
-    faults_add(&reader->refused, text_str(&place), NULL, "is left out of what was kept on disk: %s",
+    faults_add(&reader->refused, text_str(&place),
+               "wait until the API is read again, which has it as it is now",
+               "is left out of what was kept on disk: %s",
                errors->list.count ? errors->list.items[0].message : "not a kind that is known");
 }
 

@@ -23,6 +23,7 @@ def gone(line):
     ([(0, DOWN), (2, gone(DOWN)), (2, DOWN)], [DOWN]),  # two owners, who take it from each other
     ([(0, DOWN), (2, gone(DOWN)), (9, DOWN), (10, gone(DOWN)), (11, DOWN)], [DOWN, DOWN]),
     ([(0, DOWN + " after 2 ms"), (2, gone(DOWN + " after 2 ms")), (2, DOWN + " after 17 ms")], [DOWN + " after 17 ms"]),
+    ([(0, STRANGE + " of ::1"), (2, gone(STRANGE + " of ::1")), (2, STRANGE + " of ::2")], []),  # another thing
     ([(0, STRANGE), (1, gone(STRANGE)), (2, STRANGE)], [STRANGE]),  # of another cause
     ([(0, STRANGE), (1, gone(STRANGE)), (2, "api: watch: has begun")], []),
 ])

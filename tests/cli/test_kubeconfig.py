@@ -64,7 +64,8 @@ def broken(world, case):
         return ":8:1", 'contexts: no entry has the name "moon"'
     if case == "exec":
         world.write(EXEC)
-        return ":17:5", "users[0].user: exec is not supported"
+        return ":17:5", ("users[0].user: exec is not supported: "
+                         "write token, tokenFile or client-certificate and client-key in its place")
     if case == "no file":
         world.path.unlink()
         return "", "can't be opened: No such file or directory"

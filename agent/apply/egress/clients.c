@@ -19,6 +19,7 @@
 #include "apply/nat/plane_inside.h"
 #include "apply/nat/table.h"
 #include "base/macro.h"
+#include "base/remedy.h"
 #include "base/text.h"
 #include "bpf/egress_gateway.skel.h"
 
@@ -272,8 +273,8 @@ static int write_client(struct egress_gate *gate, const struct egress_client *cl
 static int tell_error(int r, struct faults *faults)
 {
     if (r < 0)
-        faults_add(faults, "egress.gateway", NULL, "its clients can't be written: %s",
-                   strerror(-r));
+        faults_add(faults, "egress.gateway", remedy_for_kernel(r),
+                   "its clients can't be written: %s", strerror(-r));
     return r;
 }
 

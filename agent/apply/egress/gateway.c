@@ -21,6 +21,7 @@
 #include "apply/nat/programs.h"
 #include "apply/nat/table.h"
 #include "base/macro.h"
+#include "base/remedy.h"
 #include "base/text.h"
 #include "bpf/egress_gateway.skel.h"
 
@@ -177,7 +178,7 @@ int egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings 
     write_layout(control, &layout);
     int r = egress_clients_lay_out(gate, &layout);
     if (r < 0)
-        faults_add(faults, "egress.gateway", NULL, "its clients' ports can't be taken back: %s",
-                   strerror(-r));
+        faults_add(faults, "egress.gateway", remedy_for_kernel(r),
+                   "its clients' ports can't be taken back: %s", strerror(-r));
     return r;
 }

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/remedy.h"
 #include "base/text.h"
 
 #define OURS "egress_"
@@ -103,7 +104,7 @@ void pinned_keep(const struct bpf_object *object, const char *folder, struct fau
     {
         int r = is_ours(map) ? pin_again(map, folder) : 0;
         if (r < 0)
-            faults_add(faults, "egress", NULL, "map %s can't be pinned again: %s",
+            faults_add(faults, "egress", remedy_for_file(r), "map %s can't be pinned again: %s",
                        bpf_map__name(map), strerror(-r));
     }
 }

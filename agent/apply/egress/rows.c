@@ -20,6 +20,7 @@
 #include "apply/egress/sets.h"
 #include "apply/nat/addr.h"
 #include "base/macro.h"
+#include "base/remedy.h"
 
 /* ---- policies ---- */
 
@@ -253,7 +254,8 @@ static int remove_all(struct egress_plane *plane, const struct egress_wanted *wa
 
 static void tell_error(int r, struct faults *faults)
 {
-    faults_add(faults, "egress", r == -ENOSPC || r == -E2BIG ? "name fewer of them" : NULL,
+    faults_add(faults, "egress",
+               r == -ENOSPC || r == -E2BIG ? "name fewer of them" : remedy_for_kernel(r),
                r == -ENOSPC || r == -E2BIG
                    ? "there are more Egresses, destinations or pods than the maps hold: %s"
                    : "the maps can't be written: %s",

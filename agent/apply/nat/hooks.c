@@ -39,6 +39,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/ours.h"
+#include "base/remedy.h"
 #include "base/text.h"
 
 enum { FRONT_AGAIN_MS = 10 * 60 * 1000 };
@@ -189,7 +190,8 @@ static void refused(struct faults *faults, const struct nat_attachment *wanted, 
 {
     AUTOFREE char *place = text_format("interface %s", wanted->name);
     faults_add(faults, place ? place : "interface",
-               error == -EPERM ? "agentd needs CAP_BPF and CAP_NET_ADMIN" : NULL,
+               error == -EPERM ? "agentd needs CAP_BPF and CAP_NET_ADMIN"
+                               : remedy_for_kernel(error),
                "NAT can't be attached to its %s: %s%s%s%s",
                nat_direction_name(nat_hook_direction(wanted->hook)), strerror(-error),
                *text ? " (" : "", text, *text ? ")" : "");

@@ -34,6 +34,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "base/remedy.h"
 
 #define NAT_MAP_NAME(NAME, name) [NAT_MAP_##NAME] = #name,
 static const char *const names[] = { NAT_MAPS(NAT_MAP_NAME) };
@@ -319,8 +320,8 @@ static int each_map(struct nat_plane *plane, int (*act)(struct nat_plane *, enum
     for (int i = 0; i < NAT_MAP_COUNT; i++) {
         int r = act(plane, i);
         if (r < 0) {
-            faults_add(faults, "service NAT", NULL, "map %s can't be %s: %s", names[i], done,
-                       strerror(-r));
+            faults_add(faults, "service NAT", remedy_for_kernel(r), "map %s can't be %s: %s",
+                       names[i], done, strerror(-r));
             return r;
         }
     }

@@ -22,6 +22,7 @@
 #include "apply/nat/ranges.h"
 #include "apply/nat/rows.h"
 #include "apply/nat/table.h"
+#include "base/remedy.h"
 
 #define FLAGS_MASK (0xffffffffull & ~NAT_SERVICE_BANK)
 
@@ -235,8 +236,8 @@ static void explain(const char *name, int error, const struct shortage *shortage
         faults_add(faults, text_str(&place), remedy_of(shortage->at), "the map %s is full",
                    nat_map_name(shortage->at));
     else
-        faults_add(faults, text_str(&place), NULL, "can't be written to the maps: %s",
-                   strerror(-error));
+        faults_add(faults, text_str(&place), remedy_for_kernel(error),
+                   "can't be written to the maps: %s", strerror(-error));
 }
 
 /* Returns as nat_plane_write(). */

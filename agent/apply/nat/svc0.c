@@ -21,6 +21,7 @@
 #include "apply/netlink/link.h"
 #include "base/macro.h"
 #include "base/ours.h"
+#include "base/remedy.h"
 
 /* Locally administered; then "fpsv". */
 static const uint8_t macs[2][6] = { { 0x02, 0x66, 0x70, 0x73, 0x76, 0x00 },
@@ -95,7 +96,8 @@ static int foreign(const char *name, struct faults *faults)
 static int failed(int error, const struct nl_result *result, struct faults *faults)
 {
     faults_add(faults, "interface " SVC0_NAME,
-               error == -EPERM ? "agentd needs CAP_NET_ADMIN in this network namespace" : NULL,
+               error == -EPERM ? "agentd needs CAP_NET_ADMIN in this network namespace"
+                               : remedy_for_kernel(error),
                "it can't be made: %s%s%s", strerror(-error), *result->text ? ": " : "",
                result->text);
     return error;

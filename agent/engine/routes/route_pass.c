@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/remedy.h"
 #include "base/text.h"
 #include "engine/routes/announcement.h"
 #include "engine/routes/astray.h"
@@ -147,7 +148,8 @@ static int report_rules(struct route_engine *engine, const rule_op_list *ops,
     for (size_t i = 0; i < ops->count; i++) {
         char rule[ROUTE_STRLEN];
         if (results[i].error)
-            faults_add(&faults, "ip rule", NULL, "the kernel refuses to %s %s: %s (%s)",
+            faults_add(&faults, "ip rule", remedy_for_kernel(results[i].error),
+                       "the kernel refuses to %s %s: %s (%s)",
                        ops->items[i].kind == OP_ADD ? "add" : "delete",
                        rule_str(&ops->items[i].rule, rule), strerror(-results[i].error),
                        results[i].text);

@@ -155,6 +155,21 @@ static void who_is_refused_is_told_so(void **state)
     assert_int_equal(http_failure(&exchange, CURLE_SSL_CONNECT_ERROR), HTTP_FAILED);
 }
 
+static void what_keeps_an_answer_away_is_told_apart(void **state)
+{
+    (void)state;
+    struct http_exchange exchange = { .error = "certificate has expired" };
+    assert_int_equal(http_failure(&exchange, CURLE_PEER_FAILED_VERIFICATION), HTTP_EXPIRED);
+    snprintf(exchange.error, sizeof(exchange.error),
+             "SSL: no alternative certificate subject name matches target host name '127.0.0.1'");
+    assert_int_equal(http_failure(&exchange, CURLE_PEER_FAILED_VERIFICATION), HTTP_MISNAMED);
+    assert_int_equal(http_failure(&exchange, CURLE_COULDNT_RESOLVE_HOST), HTTP_UNNAMED);
+    assert_int_equal(http_failure(&exchange, CURLE_OPERATION_TIMEDOUT), HTTP_ASTRAY);
+    assert_non_null(strstr(http_way_remedy(HTTP_UNNAMED), "getent hosts"));
+    assert_non_null(strstr(http_way_remedy(HTTP_ASTRAY), "ip route get"));
+    assert_null(http_way_remedy(HTTP_SILENT));
+}
+
 static void nobody_is_there(void **state)
 {
     (void)state;
@@ -162,7 +177,7 @@ static void nobody_is_there(void **state)
     struct asked asked = { 0 };
     ask(&asked, 1, 64, &files);
     assert_int_equal(http_failure(&asked.exchange, asked.code), HTTP_UNREACHED);
-    assert_told(&asked, "");
+    assert_told(&asked, "Failed to connect");
 }
 
 static void a_client_proves_who_it_is(void **state)
@@ -214,6 +229,7 @@ int main(void)
         cmocka_unit_test(a_stranger_is_not_believed),
         cmocka_unit_test(a_replaced_authority_is_not_believed),
         cmocka_unit_test(who_is_refused_is_told_so),
+        cmocka_unit_test(what_keeps_an_answer_away_is_told_apart),
         cmocka_unit_test(nobody_is_there),
         cmocka_unit_test(a_client_proves_who_it_is),
         cmocka_unit_test(an_encrypted_key_is_refused_wherever_it_is),

@@ -138,7 +138,11 @@ static void what_is_not_supported_is_named(void **state)
                                         "as",   "as-uid",        "as-groups" };
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         AUTOFREE char *user = text_format("{ %s: { hidden: secret } }", keys[i]);
-        AUTOFREE char *message = text_format("users[0].user: %s is not supported", keys[i]);
+        const bool proves = i < 4; /* who one is, which is said another way */
+        AUTOFREE char *message = text_format(
+            "users[0].user: %s is not supported%s", keys[i],
+            proves ? ": write token, tokenFile or client-certificate and client-key in its place"
+                   : "");
         assert_int_equal(load_parts(fx, "{ server: 'https://a' }", user), -EBADMSG);
         assert_error(fx, ":12:25", message);
     }
@@ -290,7 +294,9 @@ static void what_tools_write_is_taken(void **state)
              "client.authentication.k8s.io/v1beta1\n      args: [eks, get-token]\n      command: "
              "aws\n      env: null\n      interactiveMode: IfAvailable\n"),
         -EBADMSG);
-    assert_error(fx, ":9:5", "users[0].user: exec is not supported");
+    assert_error(fx, ":9:5",
+                 "users[0].user: exec is not supported: write token, tokenFile or "
+                 "client-certificate and client-key in its place");
     assert_int_equal(fx->errors.list.count, 1);
 }
 
