@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/remedy.h"
 #include "segment/claims_inside.h"
 
 enum {
@@ -196,12 +197,12 @@ static void tell_stuck(const struct claims *claims)
         const struct tenure *tenure = &(*claim)->tenure;
         if (claim_stuck_ms(*claim) > now_ms)
             continue;
-        int64_t left_ms = tenure->changed_ms + tenure->bound_ms - now_ms;
         (void)snprintf(place, sizeof(place), "%s %s", claims->options.store.ops->name,
                        (*claim)->key);
         faults_add(&faults, place, "if it does not have the address, write an empty holderIdentity",
-                   "%s has it for another %" PRId64 " min by this record, and does not renew it",
-                   tenure->seen.holder, left_ms / MINUTE_MS + 1);
+                   "%s has it for %" PRId64
+                   " min from each renewal by this record, and does not renew it",
+                   tenure->seen.holder, (tenure->bound_ms + MINUTE_MS - 1) / MINUTE_MS);
     }
     tell(claims, "records", &faults);
 }
@@ -244,7 +245,8 @@ static void tell_wires(const struct claims *claims)
             int error = address->ifindex ? wires_error(claims->wires, address->ifindex) : 0;
             if (error < 0)
                 faults_add(&faults, address->interface,
-                           error == -EPERM ? "give agentd CAP_NET_RAW: claim-addresses.conf" : NULL,
+                           error == -EPERM ? "give agentd CAP_NET_RAW: claim-addresses.conf"
+                                           : remedy_for_kernel(error),
                            "no packet socket: %s; no address is claimed on it", strerror(-error));
         }
     }

@@ -54,7 +54,7 @@ def world_fixture(cluster):
     world.end()
 
 
-@rows(411, cause=("Lease address.198-51-100-50", "by-hand has it for another 60 min", "does not renew it"),
+@rows(411, cause=("Lease address.198-51-100-50", "by-hand has it for 60 min", "does not renew it"),
       remedy="write an empty holderIdentity")
 def somebody_writes_himself_into_the_lease(world):
     world.write(holderIdentity="by-hand", leaseDurationSeconds=3600)
