@@ -191,6 +191,9 @@ static void count_answer(struct consul_lock *lock, const struct consul_answer *a
     count->ms += (uint64_t)(clock_mono_ms() - lock->sent_ms);
 }
 
+static const char begins_anew[] =
+    "it begins anew by itself; if it ends again, see the journal of Consul's servers";
+
 static void on_done(void *context, const struct consul_answer *answer)
 {
     struct consul_lock *lock = context;
@@ -201,12 +204,12 @@ static void on_done(void *context, const struct consul_answer *answer)
         return;
     }
     if (answer->status == 404 && lock->step == STEP_RENEW) {
-        begin_anew(lock, "the session has ended", NULL);
+        begin_anew(lock, "the session has ended", begins_anew);
         return;
     }
     /* Consul knows no such session: "invalid session". */
     if (answer->status == 500 && lock->step == STEP_LOCK && strstr(answer->body, "session")) {
-        begin_anew(lock, "the session has ended", NULL);
+        begin_anew(lock, "the session has ended", begins_anew);
         return;
     }
     if (answer->error) {

@@ -15,6 +15,9 @@
  *
  * One transaction is refused as a whole. After a failure what is queued is dropped, and after a
  * while, longer each time, what is there is read again and planned anew.
+ *
+ * This file is long because reading, writing and the lock decide together what is told and what is
+ * asked for next.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -71,7 +74,11 @@ struct consul_export {
     struct export_queue queue; /* what is being written; empty: nothing */
     size_t under_way;
     struct writing writings[WRITES];
-    bool failed;
+    bool failed;                  /* what is left of the queue is not sent */
+    bool apart;                   /* some key is denied: each op has a transaction of its own */
+    bool denied;                  /* some key of this queue was */
+    char refused[EXPORT_WHY_MAX]; /* why the last writing did not do; "": it did */
+    const char *refused_remedy;
     int64_t retry_after_ms;
     struct export_target_status status;
 };
@@ -82,6 +89,25 @@ static void set_error(struct consul_export *target, const char *error, const cha
     (void)snprintf(status->error, sizeof(status->error), "%.*s", (int)sizeof(status->error) - 1,
                    error);
     status->remedy = remedy;
+}
+
+/* Why nothing was written stays told while that is so, whatever is read meanwhile. */
+static void refuse(struct consul_export *target, const char *error, const char *remedy)
+{
+    (void)snprintf(target->refused, sizeof(target->refused), "%.*s",
+                   (int)sizeof(target->refused) - 1, error);
+    target->refused_remedy = remedy;
+    set_error(target, error, remedy);
+}
+
+/* Reading is well: what else is there to tell? */
+static void tell_the_rest(struct consul_export *target)
+{
+    const char *remedy, *error = consul_lock_error(target->lock, &remedy);
+    if (!consul_lock_session(target->lock) && *error)
+        set_error(target, error, remedy);
+    else
+        set_error(target, target->refused, target->refused_remedy);
 }
 
 /* ---- Reading ---- */
@@ -136,7 +162,7 @@ static void take_what_came(struct consul_export *target)
     target->coming = old;
     target->known = target->seen = true;
     target->status.keys = target->there.entries.count;
-    set_error(target, "", NULL);
+    tell_the_rest(target);
 }
 
 /* Others may change what is theirs all the time: at most a fifth of the time goes into reading. */
@@ -158,7 +184,8 @@ static void on_read(void *context, const struct consul_answer *answer)
                     "give the token of consul.tokenFile the policy that docs/operations.md shows",
                     0);
     } else if (!complete) {
-        read_failed(target, "the answer is no list of keys", NULL, 0);
+        read_failed(target, "the answer is no list of keys",
+                    "ask who it is that answers at consul.address", 0);
     } else {
         take_what_came(target);
         /* A blocking query's time counts from where its answer began to come. */
@@ -220,17 +247,20 @@ static void pump(struct consul_export *target);
 static void forget_ops(struct consul_export *target)
 {
     export_queue_clear(&target->queue);
-    target->failed = false;
+    target->failed = target->denied = false;
 }
 
 /* All is answered, or will not be sent: what is there now? */
 static void end_write(struct consul_export *target)
 {
     int64_t delay_ms = 0;
-    if (target->failed)
+    if (target->failed || target->denied) {
         delay_ms = MAX(backoff_next(&target->backoff), target->retry_after_ms);
-    else
+    } else {
         backoff_reset(&target->backoff);
+        target->apart = false;
+        refuse(target, "", NULL);
+    }
     forget_ops(target);
     target->known = false;
     target->index = 0;
@@ -239,14 +269,29 @@ static void end_write(struct consul_export *target)
     target->board->wake(target->board->context);
 }
 
+/* A right is missing, to one key at least: the others are written all the same, one by one. */
+static void note_denied(struct consul_export *target, const char *why)
+{
+    target->failed = !target->apart;
+    target->apart = target->denied = true;
+    refuse(target, why,
+           "give the token of consul.tokenFile the policy that docs/operations.md lists");
+}
+
 static void note_conflict(struct consul_export *target, const struct consul_answer *answer)
 {
     AUTOTEXT struct text why = { 0 };
-    target->status.conflicts++;
     consul_txn_reason(answer->body, answer->size, &why);
+    if (strstr(text_str(&why), "Permission denied")) {
+        note_denied(target, text_str(&why));
+        return;
+    }
+    target->failed = true;
+    target->status.conflicts++;
     if (strstr(text_str(&why), "session") || strstr(text_str(&why), "lock"))
         consul_lock_doubt(target->lock);
-    set_error(target, text_str(&why), NULL);
+    set_error(target, text_str(&why),
+              "it is read and written anew; if it stays, see who else writes below consul.prefix");
 }
 
 /* What became of each op of a transaction, which succeeds or fails as a whole. */
@@ -271,15 +316,15 @@ static void count_writes(struct consul_export *target, const struct writing *wri
 
 static void write_failed(struct consul_export *target, const struct consul_answer *answer)
 {
-    target->failed = true;
     target->retry_after_ms = MAX(target->retry_after_ms, answer->retry_after_ms);
     if (answer->status == 409) {
         note_conflict(target, answer);
         return;
     }
+    target->failed = true;
     target->status.failures++;
-    set_error(target, answer->error ? answer->error : "an answer that Consul does not give",
-              answer->remedy);
+    refuse(target, answer->error ? answer->error : "an answer that Consul does not give",
+           answer->remedy);
 }
 
 static void on_written(void *context, const struct consul_answer *answer)
@@ -303,7 +348,7 @@ static int send_some(struct consul_export *target, struct writing *writing)
     *writing = (struct writing){ .target = target, .sent_ms = clock_mono_ms() };
     consul_txn_check_session(&txn, target->lock_key, consul_lock_session(target->lock));
     const int64_t now_wall_ms = clock_wall_ms();
-    writing->taken = export_queue_take(&target->queue, &txn, now_wall_ms);
+    writing->taken = export_queue_take(&target->queue, &txn, target->apart, now_wall_ms);
     const struct consul_call call = {
         .method = "PUT",
         .path = "/v1/txn?",
@@ -337,7 +382,7 @@ static void pump(struct consul_export *target)
             char why[CONSUL_ERROR_LEN];
             const char *remedy = consul_send_failure(target->client, r, why);
             target->failed = true;
-            set_error(target, why, remedy);
+            refuse(target, why, remedy);
         }
     }
     if (target->under_way == 0 && target->queue.ops.count > 0)
@@ -348,6 +393,10 @@ static int write_ops(struct export_target *base, const struct export_diff *diff)
 {
     struct consul_export *target = (struct consul_export *)base;
     forget_ops(target);
+    if (diff->ops.count == 0) {
+        refuse(target, "", NULL);
+        return 0;
+    }
     int r = export_queue_fill(&target->queue, diff);
     if (r < 0)
         return r;
@@ -362,10 +411,8 @@ static void on_lock(void *context)
 {
     struct consul_export *target = context;
     const char *remedy, *error = consul_lock_error(target->lock, &remedy);
-    if (!consul_lock_session(target->lock) && *error)
-        set_error(target, error, remedy);
-    else if (target->known)
-        set_error(target, "", NULL);
+    if (target->known || *error)
+        tell_the_rest(target);
     target->board->wake(target->board->context);
 }
 
@@ -384,7 +431,8 @@ static void lead(struct export_target *base, bool leading)
     forget_ops(target);
     target->known = target->seen = false;
     target->index = 0;
-    set_error(target, "", NULL);
+    target->apart = false;
+    refuse(target, "", NULL);
     backoff_reset(&target->backoff);
     if (leading)
         timer_arm(target->timer, 0);

@@ -208,6 +208,8 @@ static int write_ops(struct export_target *base, const struct export_diff *diff)
 {
     struct files_export *target = (struct files_export *)base;
     forget_ops(target);
+    if (diff->ops.count == 0)
+        return 0;
     target->arena = arena_new(EXPORT_VALUE_MAX);
     int r = target->arena ? 0 : -ENOMEM;
     for (size_t i = 0; i < diff->ops.count && r == 0; i++) {

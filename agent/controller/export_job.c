@@ -227,9 +227,8 @@ static int compare(struct export_job *job, const export_entries *there, int64_t 
         return r;
     tell_of_held(job, &faults);
     replace_faults(job, "keys", &faults);
-    if (diff.ops.count == 0)
-        return 0;
-    log_notice("exports: %zu keys are to be written", diff.ops.count);
+    if (diff.ops.count > 0)
+        log_notice("exports: %zu keys are to be written", diff.ops.count);
     return job->target->ops->write(job->target, &diff);
 }
 

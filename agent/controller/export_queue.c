@@ -56,12 +56,13 @@ int64_t export_written_wall_ms(uint64_t flags)
 }
 
 struct export_taken export_queue_take(struct export_queue *queue, struct consul_txn *txn,
-                                      int64_t now_wall_ms)
+                                      bool apart, int64_t now_wall_ms)
 {
     const uint64_t flags = (uint64_t)(now_wall_ms / SECOND_MS);
     struct export_taken taken = { .begin = queue->next };
     bool together = false; /* the op before was its document */
-    for (; export_queue_waits(queue) && (together || fits(queue, txn)); queue->next++) {
+    while (export_queue_waits(queue) && (together || fits(queue, txn)) &&
+           (together || !apart || taken.begin == queue->next)) {
         const struct export_op *op = &queue->ops.items[queue->next];
         if (op->remove)
             consul_txn_remove(txn, op->key, op->index);
@@ -71,6 +72,7 @@ struct export_taken export_queue_take(struct export_queue *queue, struct consul_
         taken.ops += !op->marker;
         taken.creations += !op->remove && !op->marker && op->index == 0;
         together = !op->marker && queue->next + 1 < queue->ops.count && op[1].marker;
+        queue->next++;
     }
     taken.end = queue->next;
     return taken;

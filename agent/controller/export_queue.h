@@ -28,10 +28,10 @@ struct export_taken {
 /* Copies the ops into an empty queue. Returns 0, or -ENOMEM with the queue empty. */
 int export_queue_fill(struct export_queue *queue, const struct export_diff *diff);
 
-/* Adds to the transaction as many of the next ops as it has room for; what is put says that it was
- * written now. */
+/* Adds to the transaction as many of the next ops as it has room for, or, `apart`, one alone with
+ * its marker; what is put says that it was written now. */
 struct export_taken export_queue_take(struct export_queue *queue, struct consul_txn *txn,
-                                      int64_t now_wall_ms);
+                                      bool apart, int64_t now_wall_ms);
 
 /* When an entry was written, by the flags beside it; 0: they do not say so. */
 int64_t export_written_wall_ms(uint64_t flags);

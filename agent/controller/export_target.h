@@ -22,7 +22,8 @@ struct export_target_ops {
     /* What was read last, in order of key, be it that it is not so any more; NULL: nothing was
      * since this controller leads. Valid until the loop runs again. */
     const export_entries *(*seen)(const struct export_target *target);
-    /* Begins to write the ops, of which it keeps copies. Returns 0 or -ENOMEM. */
+    /* Begins to write the ops, of which it keeps copies; none: all is as it should be. Returns 0 or
+     * -ENOMEM. */
     int (*write)(struct export_target *target, const struct export_diff *diff);
     const struct export_target_status *(*status)(const struct export_target *target);
     /* Whether it is giving back what it had while it led; the board is woken when that is over.

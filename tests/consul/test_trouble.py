@@ -4,6 +4,7 @@ planned, and nothing of others was touched."""
 
 import json
 import random
+import re
 import threading
 import time
 
@@ -11,7 +12,7 @@ from consul import POLICY
 from controller import PREFIX, key_of, node, service
 from kube import Kube
 from lab import wait, wait_equal
-from test_export import NODES, documents, indexes, wait_for
+from test_export import NODES, documents, indexes, metrics_of, wait_for
 
 FOREIGN = f"{PREFIX}/services/cluster2-default-x-http/clusters/cluster2"
 
@@ -71,6 +72,42 @@ def test_a_token_that_may_not_read_all(consul, kube, start, token):
     assert set(documents(consul)) == {FOREIGN}
     token.write_text(consul.token()[1], encoding="ascii")
     wait_for(consul, {FOREIGN, NODES, key_of("a")})
+
+
+def test_a_key_that_the_token_may_not_write_stops_no_other(consul, kube, start, token):
+    """One right of many is missing: what it is about is told once, and the rest is written."""
+    denied = key_of("b").rsplit("/clusters", 1)[0]
+    token.write_text(consul.token(rules=POLICY + f'key_prefix "{denied}" {{ policy = "read" }}')[1], encoding="ascii")
+    kube.put(service("a"), service("b"), service("c"))
+    controller = start()
+    wait_for(consul, {NODES, key_of("a"), key_of("c")})
+    tries = controller.log().count("keys are to be written")
+    wait(lambda: controller.log().count("keys are to be written") >= tries + 2, "two more tries")
+    told = [line for line in controller.log().splitlines() if "Permission denied" in line]
+    assert len(told) == 1 and "key:write" in told[0] and denied in told[0]
+    kube.remove("Service", "b")
+    controller.said("no longer: Permission denied")
+    assert set(documents(consul)) == {NODES, key_of("a"), key_of("c")}
+
+
+def readings(controller):
+    return int(re.search(r'consul_kv_success_total{method="get"} (\d+)', metrics_of(controller))[1])
+
+
+def test_a_lock_that_the_token_may_not_take_stays_told(consul, kube, start, token):
+    """What is read well says nothing of it."""
+    rules = f'key_prefix "{PREFIX}/" {{ policy = "write" }}\nkey_prefix "{PREFIX}/leadership" {{ policy = "read" }}\n' \
+            'session_prefix "" { policy = "write" }\n'
+    token.write_text(consul.token(rules=rules)[1], encoding="ascii")
+    kube.put(service("a"))
+    controller = start(blockingQuery="1s")
+    controller.said("lacks permission 'key:write'")
+    consul.put(FOREIGN, "{}")
+    wait(lambda: readings(controller) >= 3, "readings, which clear nothing")
+    token.write_text(consul.token()[1], encoding="ascii")
+    wait_for(consul, {FOREIGN, NODES, key_of("a")})
+    told = [line for line in controller.log().splitlines() if "leadership" in line]
+    assert len(told) == 2 and "no longer" in told[1]
 
 
 def test_kv_is_restored_from_a_snapshot(consul, kube, start):

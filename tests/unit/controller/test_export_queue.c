@@ -34,7 +34,7 @@ static void keeps_a_document_and_its_marker_together(void **state)
         while (export_queue_waits(&queue)) {
             struct consul_txn txn = { 0 };
             consul_txn_check_session(&txn, "lock", "session");
-            const struct export_taken some = export_queue_take(&queue, &txn, 0);
+            const struct export_taken some = export_queue_take(&queue, &txn, false, 0);
             assert_int_equal(queue.next % 2, 0);
             assert_int_equal(some.removals, remove ? some.ops : 0);
             assert_true(some.ops > 0);
@@ -67,13 +67,34 @@ static void keeps_long_ones_together(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
         struct consul_txn txn = { 0 };
         consul_txn_check_session(&txn, "lock", "session");
-        assert_int_equal(export_queue_take(&queue, &txn, 0).ops, 1);
+        assert_int_equal(export_queue_take(&queue, &txn, false, 0).ops, 1);
         assert_int_equal(queue.next, ends[i]);
         consul_txn_done(&txn);
     }
     assert_false(export_queue_waits(&queue));
     export_queue_clear(&queue);
     assert_int_equal(queue.ops.count, 0);
+}
+
+static void takes_one_after_the_other_where_one_is_denied(void **state)
+{
+    (void)state;
+    CLEANUP(export_queue_done) struct export_queue queue = { 0 };
+    const struct export_op ops[] = {
+        { .key = "a", .value = "{}" },
+        { .key = "ma", .value = "x/y", .marker = true },
+        { .key = "b", .value = "{}" },
+        { .key = "c", .remove = true },
+        { .key = "mc", .marker = true, .remove = true },
+    };
+    static const size_t ends[] = { 2, 3, 5 };
+    fill_with(&queue, ops, ARRAY_SIZE(ops));
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        CLEANUP(consul_txn_done) struct consul_txn txn = { 0 };
+        assert_int_equal(export_queue_take(&queue, &txn, true, 0).ops, 1);
+        assert_int_equal(queue.next, ends[i]);
+    }
+    assert_false(export_queue_waits(&queue));
 }
 
 /* The time is that of the transaction; what others set as flags is none. */
@@ -84,7 +105,7 @@ static void says_when_an_entry_was_written(void **state)
     CLEANUP(consul_txn_done) struct consul_txn txn = { 0 };
     const struct export_op op = { .key = "a", .value = "{}" };
     fill_with(&queue, &op, 1);
-    assert_int_equal(export_queue_take(&queue, &txn, 1795512345678).ops, 1);
+    assert_int_equal(export_queue_take(&queue, &txn, false, 1795512345678).ops, 1);
     assert_non_null(strstr(consul_txn_end(&txn), "\"Flags\":1795512345,"));
     assert_int_equal(export_written_wall_ms(1795512345), 1795512345000);
     assert_int_equal(export_written_wall_ms(0), 0);
@@ -97,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_a_document_and_its_marker_together),
         cmocka_unit_test(keeps_long_ones_together),
+        cmocka_unit_test(takes_one_after_the_other_where_one_is_denied),
         cmocka_unit_test(says_when_an_entry_was_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
