@@ -5,8 +5,8 @@
  * A default route may lead to an address that nobody has (a router that was replaced, a digit that
  * is wrong): what Services answer to clients beyond is lost, and nothing else tells. The kernel
  * knows, by ARP and neighbour discovery, as soon as a packet goes there. Of a router that it does
- * not know, or not any more, it is asked to find out. One that answers costs two questions a second,
- * and a packet on the wire when the kernel has heard nothing of it for about half a minute.
+ * not know, or not any more, it is asked to find out. One that answers costs two questions a
+ * second, and a packet on the wire when the kernel has heard nothing of it for about half a minute.
  */
 #include "engine/nat/nat_routers.h"
 
