@@ -50,6 +50,7 @@ void nat_state_done(struct nat_engine *engine)
     nat_watch_close(engine->watch);
     passage_close(engine->firewall.passage);
     vec_done(&engine->routers.list);
+    vec_done(&engine->silent_pods.list);
     nl_close(engine->socket);
     nl_close(engine->diag);
 }

@@ -9,7 +9,7 @@
  * pin. So pins are looked at often, and the hooks with them where they are few. Every second comes
  * what people set by hand, and want to see told: the host's settings (accept_local has no
  * notification), who listens in the stack, sockets that listen on node ports, a firewall; and the
- * routers of default routes.
+ * routers of default routes, and a few pods.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -118,6 +118,12 @@ static bool look_at_routers(void *context, int64_t now_ms)
     return false;
 }
 
+static bool look_at_silent_pods(void *context, int64_t now_ms)
+{
+    nat_silent_pods_look(context, now_ms);
+    return false;
+}
+
 static bool look_at_answers(void *context, int64_t now_ms)
 {
     (void)now_ms;
@@ -140,6 +146,7 @@ static const struct look looks[] = {
     { "listeners", 1000, look_at_listeners, NULL },
     { "firewall", 500, look_at_firewall, NULL },
     { "routers", 500, look_at_routers, NULL },
+    { "silent pods", 500, look_at_silent_pods, NULL },
     { "answers", 500, look_at_answers, NULL },
     { "own ways", 500, look_at_own_ways, NULL },
     { "icmp limits", 5000, look_at_limits, NULL },
