@@ -24,6 +24,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "base/remedy.h"
 #include "base/text.h"
 #include "model/endpoints.h"
 
@@ -94,13 +95,15 @@ static void refuse_whole(struct manifest_file *file, const char *remedy, const c
 static void refuse_error(struct manifest_file *file, int error)
 {
     if (error == ELOOP)
-        refuse_whole(file, NULL, "is a link that leads in a circle");
+        refuse_whole(file, "make it a link to a manifest, or a manifest itself",
+                     "is a link that leads in a circle");
     else if (error == ENOENT)
-        refuse_whole(file, NULL, "is a link that leads nowhere");
+        refuse_whole(file, "make it a link to a manifest, or a manifest itself",
+                     "is a link that leads nowhere");
     else if (error == EACCES || error == EPERM)
         refuse_whole(file, "let the user that the agent runs as read it", "may not be read");
     else
-        refuse_whole(file, NULL, strerror(error));
+        refuse_whole(file, remedy_for_file(error), strerror(error));
 }
 
 static const char *type_name(mode_t mode)
@@ -116,7 +119,7 @@ static bool acceptable(struct manifest_file *file, const struct stat *st, uint64
 {
     file->id = id_of(st);
     if (!S_ISREG(st->st_mode)) {
-        refuse_whole(file, NULL, type_name(st->st_mode));
+        refuse_whole(file, "put a manifest there, or take it away", type_name(st->st_mode));
         return false;
     }
     if ((uint64_t)st->st_size <= max_bytes)
