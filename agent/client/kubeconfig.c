@@ -164,9 +164,12 @@ static void read_fields(struct reading *reading, const struct field *fields, con
     }
 }
 
-/* The element of a list that has this name, and of it the part that has the list's content. */
-static const struct doc *find_named(struct reading *reading, const char *list, const char *name,
-                                    const char *part)
+/*
+ * The element of a list that has the name which `key` gives, and of it the part that has the list's
+ * content.
+ */
+static const struct doc *find_named(struct reading *reading, const char *list, const char *key,
+                                    const char *name, const char *part)
 {
     char shown[QUOTE_LEN];
     const struct doc *nodes = doc_get(reading->document->root, list);
@@ -189,8 +192,8 @@ static const struct doc *find_named(struct reading *reading, const char *list, c
     }
     const struct doc *content = doc_get(named, part);
     if (!named)
-        doc_fault(reading->document, nodes, reading->errors, "no entry has the name %s",
-                  quote(name, shown));
+        doc_fault(reading->document, nodes, reading->errors,
+                  "no entry has the name %s, which %s gives", quote(name, shown), key);
     else if (doc_expect(reading->document, content, DOC_MAP, reading->errors) >= 0)
         return content;
     reading->failed = true;
@@ -204,15 +207,17 @@ static void read_context(struct reading *reading)
         refuse(reading, NULL, "current-context is missing: which of the contexts to use");
         return;
     }
-    const struct doc *context = find_named(reading, "contexts", name, "context");
+    const struct doc *context = find_named(reading, "contexts", "current-context", name, "context");
     const char *cluster = read_text(reading, doc_get(context, "cluster"));
     const char *user = read_text(reading, doc_get(context, "user"));
     if (cluster)
-        read_fields(reading, cluster_fields, find_named(reading, "clusters", cluster, "cluster"));
+        read_fields(reading, cluster_fields,
+                    find_named(reading, "clusters", "the context's cluster", cluster, "cluster"));
     else if (!reading->failed)
         refuse(reading, context, "the context names no cluster");
     if (user)
-        read_fields(reading, user_fields, find_named(reading, "users", user, "user"));
+        read_fields(reading, user_fields,
+                    find_named(reading, "users", "the context's user", user, "user"));
 }
 
 int kube_config_load(const char *path, struct kube_config **ret_config, struct faults *errors)

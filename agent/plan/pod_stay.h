@@ -25,7 +25,7 @@ struct pod_stay {
     uint8_t mac[6];        /* likewise; the pod knows its gateways by it */
     int64_t promised_ms;   /* monotonic: when the addresses were promised */
     int64_t since_wall_ms; /* since when this agent knows of it */
-    int64_t down_ms;       /* monotonic: since when the host's end is down; 0: it is up */
+    int64_t down_ms;       /* monotonic: since when an end is down; 0: both are up */
     int64_t unknown_ms;    /* monotonic: since when no Pod in the API has it; 0: one has */
     bool routed;           /* a route to each address stands */
     bool wired;            /* agent-cni has done its part, or an earlier agent saw to it */

@@ -61,7 +61,7 @@ def broken(world, case):
     if case == "no context":
         world.path.write_text(world.path.read_text().replace("current-context: lab",
                                                              "current-context: moon"))
-        return ":8:1", 'contexts: no entry has the name "moon"'
+        return ":8:1", 'contexts: no entry has the name "moon", which current-context gives'
     if case == "exec":
         world.write(EXEC)
         return ":17:5", ("users[0].user: exec is not supported: "

@@ -2,10 +2,11 @@
 /*
  * The node's ends of pods' interfaces: what somebody does to them that cuts their pods off.
  *
- * An end that is down takes the pod's carrier and routes. One that is a port of a bridge or bond
- * hands what comes in to its master. A pod knows its gateways by the MAC address that its node's
- * end had when agent-cni made it, and asks nobody again. An end whose MTU shrinks drops what the
- * pod still sends. None of it is undone here: who did it has a reason, or would do it again.
+ * An end that is down takes the pod's carrier and routes; one without a carrier has nobody at its
+ * other end. One that is a port of a bridge or bond hands what comes in to its master. A pod knows
+ * its gateways by the MAC address that its node's end had when agent-cni made it, and asks nobody
+ * again. An end whose MTU shrinks drops what the pod still sends. None of it is undone here: who
+ * did it has a reason, or would do it again.
  *
  * How an end was made is what it shows when it is first seen with all of agent-cni's work done. An
  * agent that starts later takes it as it is then.
@@ -49,6 +50,15 @@ static char *say_down(const struct end *end, char **ret_remedy)
     return text_format("is cut off: the node's end of its interface, %s, is down", end->link->name);
 }
 
+static char *say_unplugged(const struct end *end, char **ret_remedy)
+{
+    *ret_remedy =
+        text_format("set it up in the pod (ip link set eth0 up), or delete the pod: one in "
+                    "its place is wired anew");
+    return text_format("is cut off: its own end of %s is down, so that what is sent there is lost",
+                       end->link->name);
+}
+
 static char *say_port(const struct end *end, char **ret_remedy)
 {
     *ret_remedy = text_format("ip link set %s nomaster", end->link->name);
@@ -88,6 +98,8 @@ static char *say(const struct end *end, char **ret_remedy)
 {
     if (!end->link->up)
         return say_down(end, ret_remedy);
+    if (end->link->unplugged && end->stay->wired)
+        return say_unplugged(end, ret_remedy);
     if (end->master)
         return say_port(end, ret_remedy);
     if (end->link->no_arp)
@@ -97,14 +109,16 @@ static char *say(const struct end *end, char **ret_remedy)
     return end->link->mtu < end->stay->mtu ? say_mtu(end, ret_remedy) : NULL;
 }
 
-/* An interface that is deleted is down for a moment, and then the pod's loss is told. */
+/* An interface that is made or deleted has an end down for a moment; then the pod's loss is told.
+ */
 static bool bears_with(struct pod_stay *stay, const struct link *link, int64_t now_ms)
 {
-    if (link->up)
+    const bool down = !link->up || link->unplugged;
+    if (!down)
         stay->down_ms = 0;
     else if (!stay->down_ms)
         stay->down_ms = now_ms;
-    return !link->up && now_ms - stay->down_ms < POD_DOWN_GRACE_MS;
+    return down && now_ms - stay->down_ms < POD_DOWN_GRACE_MS;
 }
 
 void pods_tell_ends(struct pods_engine *pods, int64_t now_ms, struct faults *faults)

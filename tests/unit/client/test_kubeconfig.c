@@ -232,7 +232,7 @@ static void contexts_must_lead_somewhere(void **state)
     assert_int_equal(load(fx, "kind: Config\n"), -EBADMSG);
     assert_error(fx, ":1:1", "current-context is missing: which of the contexts to use");
     assert_int_equal(load(fx, "current-context: a\ncontexts:\n- name: b\n"), -EBADMSG);
-    assert_error(fx, ":3:1", "contexts: no entry has the name \"a\"");
+    assert_error(fx, ":3:1", "contexts: no entry has the name \"a\", which current-context gives");
     assert_int_equal(load(fx, FRAME "clusters: []\nusers: []\n"), -EBADMSG);
     assert_int_equal(fx->errors.list.count, 2);
     assert_int_equal(load(fx, "current-context: a\ncontexts: 5\n"), -EBADMSG);
