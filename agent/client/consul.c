@@ -260,6 +260,9 @@ static int add_token(struct consul_request *request)
         if (r < 0)
             return r;
         content[strcspn(content, " \t\r\n")] = '\0';
+        if (!*content)
+            return -ENODATA; /* Consul would take it for one without a token, and lets that one in
+                              */
     }
     const char *token = content ? content : where->token;
     static const uint8_t no_secret[16] = { 0 };
@@ -411,6 +414,10 @@ const char *consul_send_failure(const struct consul_client *client, int error,
     if (!file || error == -ENOMEM) {
         (void)snprintf(why, CONSUL_ERROR_LEN, "%s", strerror(-error));
         return NULL;
+    }
+    if (error == -ENODATA) {
+        (void)snprintf(why, CONSUL_ERROR_LEN, "there is no token in %s: it is empty", file);
+        return "write the token into the file of consul.tokenFile, or take that key out";
     }
     (void)snprintf(why, CONSUL_ERROR_LEN, "cannot read the token in %s: %s", file,
                    strerror(-error));

@@ -121,11 +121,17 @@ static void tell_error(struct consul_keeper *keeper, const char *error, const ch
                              clock_wall_ms());
 }
 
-/* Tries again later each time, but no later than it would look at what is there anyway. */
+/* Later each time, but no later than it would look at what is there anyway. */
+static int64_t delay_of(struct consul_keeper *keeper)
+{
+    return MIN(backoff_next(&keeper->backoff), keeper->options.config->consul.poll_ms);
+}
+
+/* Tries again. */
 static void fail(struct consul_keeper *keeper, const char *error, const char *remedy,
                  int64_t at_least_ms)
 {
-    int64_t delay_ms = MIN(backoff_next(&keeper->backoff), keeper->options.config->consul.poll_ms);
+    int64_t delay_ms = delay_of(keeper);
     status_of(keeper)->failures++;
     keeper->phase = RESTING;
     keeper->known = false;
@@ -309,7 +315,7 @@ static void end_write(struct consul_keeper *keeper)
         keeper->renewed_ms = 0; /* what was refused is due again: a reading does not mend it */
     keeper->phase = RESTING;
     keeper->known = false;
-    timer_arm(keeper->timer, backoff_next(&keeper->backoff));
+    timer_arm(keeper->timer, delay_of(keeper));
     publish(keeper);
 }
 
