@@ -16,8 +16,7 @@
  * Nothing is planned before what is wanted is known, and nothing removed before the source has
  * synced.
  *
- * Each request is told by DogStatsD as kube-service-exporter tells its own, where that is asked
- * for; one that reads has all services at once, and is tagged with none.
+ * Requests are told by DogStatsD as kube-service-exporter tells its own, where that is asked for.
  */
 #include "report/consul_keeper.h"
 
@@ -127,17 +126,15 @@ static int64_t delay_of(struct consul_keeper *keeper)
     return MIN(backoff_next(&keeper->backoff), keeper->options.config->consul.poll_ms);
 }
 
-/* Tries again. */
 static void fail(struct consul_keeper *keeper, const char *error, const char *remedy,
                  int64_t at_least_ms)
 {
-    int64_t delay_ms = delay_of(keeper);
     status_of(keeper)->failures++;
     keeper->phase = RESTING;
     keeper->known = false;
     keeper->unread = true;
     tell_error(keeper, error, remedy);
-    timer_arm(keeper->timer, MAX(delay_ms, at_least_ms));
+    timer_arm(keeper->timer, MAX(delay_of(keeper), at_least_ms));
     publish(keeper);
 }
 
