@@ -21,13 +21,24 @@ static void fail_each(struct visit *visit, const struct faults *faults, const ch
                    fault->message);
 }
 
+/* Of what is not there the doctor knows more than who tried to read it. `path` may be NULL. */
+static void fail_of_file(struct visit *visit, const struct faults *faults, const char *path,
+                         const char *if_missing, const char *if_broken)
+{
+    if (!path || access(path, F_OK) == 0) {
+        fail_each(visit, faults, if_broken);
+        return;
+    }
+    vec_each(const struct fault, fault, &faults->list)
+        visit_fail(visit, if_missing, "%s: %s", fault->place, fault->message);
+}
+
 static void check_file(struct visit *visit)
 {
     if (!visit->config)
-        fail_each(visit, &visit->config_faults,
-                  access(visit->path, F_OK) < 0
-                      ? "agentctl setup --write makes one for this machine"
-                      : "mend the line; agentctl config check says when all is good");
+        fail_of_file(visit, &visit->config_faults, visit->path,
+                     "agentctl setup --write makes one for this machine",
+                     "mend the line; agentctl config check says when all is good");
     else
         visit_good(visit, "%s", visit->path);
 }
@@ -45,7 +56,9 @@ static void check_kubeconfig(struct visit *visit)
         (void)kube_config_try(visit->config->source.kubeconfig, &faults);
     else
         (void)kube_config_in_cluster(KUBE_SERVICE_ACCOUNT, &config, &faults);
-    fail_each(visit, &faults, "name a kubeconfig that can be read: source.kubernetes.kubeconfig");
+    static const char name_one[] =
+        "name a kubeconfig that can be read: source.kubernetes.kubeconfig";
+    fail_of_file(visit, &faults, visit->config->source.kubeconfig, name_one, name_one);
 }
 
 static void check_manifests(struct visit *visit)
@@ -54,9 +67,8 @@ static void check_manifests(struct visit *visit)
         visit_skip(visit, "manifests are not the source");
         return;
     }
-    fail_each(visit, &visit->store_faults,
-              visit->store_error < 0 ? "make the folder: mkdir -p, as source.manifests names it"
-                                     : "mend the file");
+    fail_of_file(visit, &visit->store_faults, visit->config->source.manifests,
+                 "make the folder: mkdir -p, as source.manifests names it", "mend the file");
     if (!faults_none(&visit->store_faults))
         return;
     size_t services = store_count(visit->store, KIND_SERVICE);

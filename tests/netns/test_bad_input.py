@@ -267,9 +267,10 @@ def test_a_full_disk(lab):
         agent.kill()
         agent.start()
         assert tables(node) == exported(node, VIP, VIP6, OTHER)
-        wait(lambda: agent.settled()["health"] == "healthy", "health")
+        wait(lambda: agent.settled()["health"] == "degraded", "the full disk to be told")
         assert monitor.losses() == []
         (disk / "ballast").unlink()
+        wait(lambda: agent.settled()["health"] == "healthy", "health")
         assert agent.ctl("drain").code == 0
         assert agent.ctl("undrain").code == 0
         wait_equal(lambda: tables(node), exported(node, VIP, VIP6, OTHER), "table 119")

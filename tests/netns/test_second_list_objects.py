@@ -129,9 +129,9 @@ def the_configuration_is_empty_at_a_reload(world):
     world.reload()
 
 
-@rows(238)
+@rows(238, cause=("nothing can be written here any more", "No space left on device"), remedy="make room on that file system")
 def the_disk_of_the_state_is_full(world):
-    """Expected to be told at once; but nothing has to be written until a drain, which is refused then."""
+    """Nothing has to be written until a drain, which is refused then."""
     state = world.agent.settings["paths"]["state"]
     full(world, state)
     answer = world.agent.ctl("drain")

@@ -15,7 +15,7 @@ rows = Table()
 
 @rows(323, says={f"explain {OTHER}": "policy Local, no usable endpoint here"})
 def all_pods_of_a_local_service_are_elsewhere(world):
-    world.lab.write("other.yaml", objects.service("other", [OTHER], policy="Local"),
+    world.lab.write("other.yaml", objects.service("other", [OTHER], policy="Local"), objects.node("node2", ["10.0.2.2"]),
                     objects.slice_of("other", [objects.endpoint("10.224.0.33", "node2")]))
     yield
     world.remove("other.yaml")
