@@ -106,7 +106,7 @@ def world_fixture(cluster, plane):
     world.agent.stop()
 
 
-@agents(817, cause=("endpointslices", "watch"), remedy="allow the agent", beside="endpointslices")
+@agents(817, cause=("endpointslices", "watch"), remedy="allow get, list and watch", beside="endpointslices")
 def the_right_to_watch_slices_is_taken(world):
     """Watches that run are not ended by it: those of an agent that starts are refused."""
     path = f"{RBAC}/clusterroles/fingerpost-agent"
