@@ -23,18 +23,19 @@ PROGRAMS = {
     "bpf": ("agent/bpf/nat.bpf.o", "tests/bpf/icmp.bpf.o", "tests/bpf/load"),
     "cni": (AGENT, CTL, CNI),
     "netns": (AGENT, CTL),
+    "siege": (AGENT, CTL),
     "install": (AGENT, CTL),
     "kube": (AGENT, CTL),
     "consul": ("agent/controller/agent-controller",),
     "vm": (AGENT, CTL),
 }
-LAB = ("property", "cni", "netns", "install", "kube", "consul", "vm")
+LAB = ("property", "cni", "netns", "siege", "install", "kube", "consul", "vm")
 # Folders and files that no program is made of, with the suites that read them, the longest path
 # counting. "check" reads everything and always runs.
 READERS = {
     "": None,  # everything
     "agent": ("cli",),  # schemas and the like; what is compiled is known to ninja
-    "birdconf": ("cni", "netns", "install", "kube"),
+    "birdconf": ("cni", "netns", "siege", "install", "kube"),
     "deploy": ("install", "kube", "vm"),
     "deploy/cni": ("cni", "install"),
     "deploy/completions": ("cli",),
@@ -52,6 +53,7 @@ READERS = {
     "tests/lab": LAB,
     "tests/netns": ("netns",),
     "tests/property": ("property",),
+    "tests/siege": ("siege",),
     "tests/unit": ("unit", "fuzz"),
     "tests/vm": ("vm",),
     "tools": (), "tools/deb": ("install",), "tools/demo": ("netns", "kube"),
@@ -129,7 +131,7 @@ class Modules:
     """What test modules import, directly or not, below tests/."""
 
     def __init__(self):
-        self.places = [TESTS, *(TESTS / name for name in ("bpf", "kube", "property", "vm"))]
+        self.places = [TESTS, *(TESTS / name for name in ("bpf", "kube", "netns", "property", "vm"))]
         self.found = {}
 
     def file_of(self, name, folder):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node's service NAT has to stand over time and under attack: for tests/netns in seconds, for
+"""What a node's service NAT has to stand over time and under attack: for tests/siege in seconds, for
 the soak as long as one likes. Each function does one thing to a world and returns its figures; what
 they have to be is said there, by assertions.
 """

@@ -324,6 +324,7 @@ def all_jobs(only=None):
             hurry=True, **all_processors),
         job("netns", 2 * PROCESSORS - 1, "--dist", "loadgroup", "-m", "not busy", part="rest", root=True,
             real_network=True, seconds=350, load=0, hurry=True, lane="network"),
+        job("siege", 1, root=True, real_network=True, seconds=90, hurry=True, **all_processors),
         Job("kube/programs", needs_root(lambda run: build_with_go(run, "programs")),
             seconds=300),
         Job("kube/proxy", needs_root(lambda run: build_with_go(run, "oracle")),
@@ -362,8 +363,8 @@ def all_jobs(only=None):
 
 
 # The suites, in the order of docs/testing.md. What others need is a suite's own job, or hidden.
-SUITES = ("build", "unit", "fuzz", "check", "golden", "property", "cli", "bpf", "cni", "netns", "install", "kube",
-          "consul", "vm")
+SUITES = ("build", "unit", "fuzz", "check", "golden", "property", "cli", "bpf", "cni", "netns", "siege", "install",
+          "kube", "consul", "vm")
 
 
 def chosen_jobs(jobs, suites):

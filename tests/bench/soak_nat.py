@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The soak's sieges of service NAT: what tests/netns/test_nat_attack.py and test_nat_tenants.py do for
+"""The soak's sieges of service NAT: what tests/siege/test_nat_attack.py and test_nat_tenants.py do for
 seconds, for as long and in as great numbers as an operator has to expect. `--siege 0.01` is a
 hundredth of it, in time and in numbers.
 

@@ -10,7 +10,7 @@ from changed import ALL
 from lab.agent import build_folder
 
 EVERYTHING = set(suites.SUITES)
-RUNNING = {"property", "cli", "cni", "netns", "install", "kube", "vm"}  # agentd and agentctl
+RUNNING = {"property", "cli", "cni", "netns", "siege", "install", "kube", "vm"}  # agentd and agentctl
 
 
 @pytest.fixture(name="built", scope="module")
@@ -29,10 +29,10 @@ def parts_fixture(built):
     ("agent/bpf/choose.h", EVERYTHING - {"consul"}),
     ("docs/testing.md", {"check"}),
     ("birdconf/fingerpost.conf", {"check", "golden"} | RUNNING),  # agentctl setup writes it
-    ("birdconf/tor.conf", {"check", "cni", "netns", "install", "kube"}),
+    ("birdconf/tor.conf", {"check", "cni", "netns", "siege", "install", "kube"}),
     ("tests/kube/programs/main.go", {"check", "kube"}),
     ("tests/golden/class/expected.txt", {"check", "golden", "fuzz", "kube"}),
-    ("tests/lab/echo.c", {"check", "property", "cni", "netns", "install", "kube", "consul", "vm"}),
+    ("tests/lab/echo.c", {"check", "property", "cni", "netns", "siege", "install", "kube", "consul", "vm"}),
     ("tests/unit/meson.build", EVERYTHING),
     ("something/new.txt", EVERYTHING),
 ])
