@@ -5,7 +5,7 @@
  *
  * On the node of a client, from a pod's packet to a gateway:
  *
- *   pods[source]                      -> policy
+ *   pods[source]                      -> policy, and the interface that it is behind
  *   routes[policy, destination]       -> set, by the longest prefix; what stays in the cluster is
  *                                        in the same trie under policy 0, and wins if it is longer
  *   pins[tuple]                       -> the gateway that this flow began with
@@ -23,7 +23,7 @@
 
 #include "bpf/flow_abi.h"
 
-#define EGRESS_LAYOUT 3
+#define EGRESS_LAYOUT 4
 
 enum {
     EGRESS_PORT = 5555,     /* UDP port of FoU, as Coil has it */
@@ -53,6 +53,7 @@ enum egress_cause {
     EGRESS_CAUSE_UNKNOWN,    /* gateway, answered by a reset: TCP of no flow */
     EGRESS_CAUSE_TTL,        /* answered: hop limit used up */
     EGRESS_CAUSE_DRAINING,   /* gateway: takes no new flows */
+    EGRESS_CAUSE_SOURCE,     /* client: the source is a pod's, and the interface is not */
     EGRESS_CAUSE_COUNT,
 };
 
@@ -111,8 +112,12 @@ struct egress_pod_value {
     __u32 policy; /* 0: none */
     __u32 flags;  /* EGRESS_POD_* */
     __u32 check;  /* nat_check(address, 0) */
-    __u32 zero;
+    /* The interface that its packets come by; 0: not known yet. Programs write it
+     * (egress_by.h), and the agent keeps it. */
+    __u32 ifindex;
 };
+
+/* "egress_bridges", HASH of __u32 by ifindex: the bridge that a pod's interface is a port of. */
 
 /*
  * "egress_seen", HASH of __u32 by ifindex: interfaces from which packets are forwarded as they are.
@@ -283,6 +288,7 @@ enum egress_twin_port {
     MAP(CONTROL, egress_control)   \
     MAP(PODS, egress_pods)         \
     MAP(SEEN, egress_seen)         \
+    MAP(BRIDGES, egress_bridges)   \
     MAP(ROUTES, egress_routes)     \
     MAP(SETS, egress_sets)         \
     MAP(GATEWAYS, egress_gateways) \

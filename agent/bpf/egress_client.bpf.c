@@ -12,6 +12,8 @@
  *   client_guard egress of uplinks: holds what comes from interfaces that are so new that no
  *                client_in is there yet.
  *
+ * A packet leaves as a pod's only by the pod's own interface (egress_by.h).
+ *
  * A flow keeps the gateway that it began with (egress_pin.h). A flow that began outside, so
  * that the pod only answers, goes the way it came: client_out sees it begin
  * ("egress_inbound"). FoU that answers no flow of ours is left alone: the pod may have tunnels of
@@ -24,6 +26,7 @@
  * With dry_run client_in is the client's twin ("The client's twin" in egress_abi.h): it writes no
  * map, and tells in the end what it has found.
  */
+#include "bpf/egress_by.h"
 #include "bpf/egress_cut.h"
 #include "bpf/egress_path.h"
 #include "bpf/egress_pin.h"
@@ -247,7 +250,7 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
     const struct packet *packet = &room->packet;
     int stays;
     const struct nat_addr *dst = &packet->tuple.dst;
-    const struct egress_pod_value *pod = pod_find(&packet->tuple.src);
+    struct egress_pod_value *pod = pod_find(&packet->tuple.src);
     if (!pod) {
         if (!(control->flags & EGRESS_HOLD_UNKNOWN) || stay_find(dst, packet->family))
             return NEXT;
@@ -261,6 +264,8 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
         room->told.set = set;
     if (held && (set || !stays))
         return refuse(skb, room, EGRESS_CAUSE_HELD);
+    if (set && !came_by_own(skb, room, pod))
+        return refuse(skb, room, EGRESS_CAUSE_SOURCE);
     int r = set ? leave_cluster(skb, room, set) : NEXT;
     if (dry_run && r == TOO_BIG)
         return refuse(skb, room, EGRESS_CAUSE_TOO_BIG);

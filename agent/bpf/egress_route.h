@@ -14,9 +14,9 @@
 #include "bpf/egress_client_maps.h"
 #include "bpf/egress_drop.h"
 
-ALWAYS_INLINE const struct egress_pod_value *pod_find(const struct nat_addr *addr)
+ALWAYS_INLINE struct egress_pod_value *pod_find(const struct nat_addr *addr)
 {
-    const struct egress_pod_value *pod = bpf_map_lookup_elem(&egress_pods, addr);
+    struct egress_pod_value *pod = bpf_map_lookup_elem(&egress_pods, addr);
     return pod && pod->check == nat_check(addr, 0) ? pod : NULL;
 }
 

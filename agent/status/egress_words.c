@@ -28,6 +28,8 @@ static const struct {
     [EGRESS_CAUSE_UNKNOWN] = { "unknown-flow", "TCP of no flow, answered by a reset" },
     [EGRESS_CAUSE_TTL] = { "ttl", "hop limit used up" },
     [EGRESS_CAUSE_DRAINING] = { "draining", "the gateway takes no new flows" },
+    [EGRESS_CAUSE_SOURCE] = { "source",
+                              "sent under a pod's address by an interface that is not the pod's" },
 };
 _Static_assert(ARRAY_SIZE(causes) == EGRESS_CAUSE_COUNT, "every cause has its words");
 

@@ -21,7 +21,7 @@ PORT = 5555
 SET_MAX, BLOCKS_MAX, SOURCES_MAX = 64, 64, 8
 CAUSES = (
     "held no-gateway too-big offload no-route stranger spoofed nested protocol fragment malformed "
-    "ports blocks flows-full unknown ttl draining"
+    "ports blocks flows-full unknown ttl draining source"
 ).split()
 HOLD_UNKNOWN, DRAINING, LEAVING, GONE = 1, 2, 4, 8
 TOLD = "passed sent dropped".split()
@@ -47,7 +47,7 @@ class Control(Value):
 
 
 class PodValue(Value):
-    _fields_ = [("policy", u32), ("flags", u32), ("check", u32), ("zero", u32)]
+    _fields_ = [("policy", u32), ("flags", u32), ("check", u32), ("ifindex", u32)]
 
 
 class RouteKey(Value):
@@ -99,7 +99,7 @@ SHARED = {
 CLIENT = {
     "egress_pods": (Address, PodValue), "egress_routes": (RouteKey, RouteValue),
     "egress_sets": (u32, u64), "egress_gateways": (u32, GatewayValue),
-    "egress_seen": (u32, u32),
+    "egress_seen": (u32, u32), "egress_bridges": (u32, u32),
     "egress_pins": (abi.Tuple, PinValue), "egress_inbound": (abi.Tuple, u32),
 }
 GATEWAY_MAPS = {
@@ -227,9 +227,13 @@ class Client(Programs):
         value.word = value.word >> 32 << 32 | state
         self.maps["egress_gateways"][index] = value
 
-    def twin(self, packet):
+    def pins(self):
+        """{tuple: pin}"""
+        return dict(self.maps["egress_pins"].items())
+
+    def twin(self, packet, device="pod1"):
         """What the twin says, and what comes out of it."""
-        index = self.world.index["pod1"]
+        index = self.world.index[device]
         ran = self.ask.run(bytes(packet), ifindex=index, ingress_ifindex=index)
         word = ran.cb[0]
         cause = word >> 8 & 0xff
@@ -241,8 +245,8 @@ class Client(Programs):
         """A packet that is forwarded, where it leaves the node."""
         return self.run("client_guard", "eth0", packet, ingress)
 
-    def send(self, hook, packet):
-        return self.run(hook, "pod1", packet, None if hook == "client_in" else "eth0")
+    def send(self, hook, packet, device="pod1"):
+        return self.run(hook, device, packet, None if hook == "client_in" else "eth0")
 
 
 class Gateway(Programs):

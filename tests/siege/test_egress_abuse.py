@@ -102,6 +102,35 @@ def test_gateway_is_abused(world, family):
         wait_serves(world, pod, family)
 
 
+def forge(host, target, packet, times=3):
+    """Sends an IP packet as it is, as who has CAP_NET_RAW may."""
+    family = socket.AF_INET6 if ":" in target else socket.AF_INET
+    with host.entered():
+        sock = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_RAW)
+    with sock:
+        for _ in range(times):
+            sock.sendto(packet, (target, 0))
+
+
+@BOTH
+def test_a_neighbour_takes_an_address(world, family):
+    """What a pod sends under another's address does not leave as that one's, and costs it no port.
+    The last packet shows that what is heard is heard."""
+    guest, outside = address(world.guest, family), address(world.client, family)
+    for pod in (world.guest, world.other):
+        wait_serves(world, pod, family)
+    before = counts(world.guest.node).get("source", 0)
+    with listen(world.client, family, SECRET) as heard:
+        for host in (world.other, world.plain):
+            forge(host, outside, inner(guest, outside))
+        forge(world.guest, outside, inner(guest, outside, text=b"lawful"), times=1)
+        assert heard.recv(100) == b"lawful", "what is allowed comes, and nothing came before it"
+    assert counts(world.guest.node)["source"] == before + 6
+    [told_of] = [item for item in told(world.guest.node.agents[0])["refusals"]
+                 if item["reason"] == "source"]
+    assert told_of["side"] == "client"
+
+
 @BOTH
 def test_pods_are_abused(world, family):
     """FoU that answers no flow of a pod's is not taken out of its tunnel, whoever sends it."""

@@ -13,6 +13,7 @@
 
 #include "apply/egress/adopt.h"
 #include "apply/egress/plane_inside.h"
+#include "apply/egress/ports.h"
 #include "apply/egress/seen_links.h"
 #include "apply/nat/addr.h"
 #include "apply/nat/walk.h"
@@ -132,5 +133,7 @@ int egress_adopt(struct egress_plane *plane)
     r = adopt_routes(plane);
     if (r == 0)
         r = adopt_pods(plane);
+    if (r == 0)
+        r = egress_ports_adopt(plane);
     return r < 0 ? r : egress_seen_adopt(plane);
 }

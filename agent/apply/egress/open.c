@@ -13,6 +13,7 @@
 #include "apply/egress/adopt.h"
 #include "apply/egress/pinned.h"
 #include "apply/egress/plane_inside.h"
+#include "apply/egress/ports.h"
 #include "apply/egress/seen_links.h"
 #include "apply/nat/programs.h"
 #include "base/macro.h"
@@ -63,6 +64,7 @@ int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct 
     plane->routes = (struct sorted)SORTED(struct egress_route, egress_route_cmp);
     plane->pods = (struct sorted)SORTED(struct egress_installed_pod, egress_installed_pod_cmp);
     plane->seen = (struct sorted)SORTED(uint32_t, egress_seen_cmp);
+    plane->bridges = (struct sorted)SORTED(struct egress_port, egress_port_cmp);
     if (pins) {
         plane->folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
         if (!plane->folder)
@@ -101,6 +103,7 @@ void egress_plane_close(struct egress_plane *plane)
     sorted_done(&plane->routes);
     sorted_done(&plane->pods);
     sorted_done(&plane->seen);
+    sorted_done(&plane->bridges);
     free(plane->folder);
     free(plane);
 }

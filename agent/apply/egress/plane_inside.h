@@ -28,6 +28,7 @@ struct egress_plane {
     struct sorted routes;   /* struct egress_route */
     struct sorted pods;     /* struct egress_installed_pod */
     struct sorted seen;     /* uint32_t: of interfaces */
+    struct sorted bridges;  /* struct egress_port */
 
     uint32_t last_set, last_policy; /* given out last */
     uint32_t generation;            /* of gateways, given out last */

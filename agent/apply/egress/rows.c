@@ -150,14 +150,15 @@ static int drop_routes(struct egress_plane *plane, const struct sorted *routes, 
 
 /* ---- pods ---- */
 
+/* What programs have learned of the pod stays. */
 static int put_pod(struct egress_plane *plane, const struct egress_installed_pod *pod)
 {
     const struct nat_addr addr = nat_addr_of(&pod->address);
-    const struct egress_pod_value value = {
-        .policy = pod->policy,
-        .flags = pod->flags,
-        .check = nat_check(&addr, 0),
-    };
+    struct egress_pod_value value = { 0 };
+    (void)bpf_map_lookup_elem(plane->fds[EGRESS_MAP_PODS], &addr, &value);
+    value.policy = pod->policy;
+    value.flags = pod->flags;
+    value.check = nat_check(&addr, 0);
     if (bpf_map_update_elem(plane->fds[EGRESS_MAP_PODS], &addr, &value, BPF_ANY) < 0)
         return -errno;
     return sorted_put(&plane->pods, pod);

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "apply/egress/ports.h"
 #include "apply/egress/seen_links.h"
 #include "apply/nat/hooks.h"
 #include "base/macro.h"
@@ -222,6 +223,22 @@ static int tell_guard(const struct egress_engine *egress)
     return egress_plane_see(egress->plane, &seen);
 }
 
+/* Tells the programs which bridges pods' interfaces are ports of. */
+static int tell_bridges(const struct egress_engine *egress, const nat_attachment_list *wanted)
+{
+    AUTOSORTED struct sorted ports = SORTED(struct egress_port, egress_port_cmp);
+    const struct sorted *links = kernel_links(egress->kernel);
+    vec_each(const struct nat_attachment, it, wanted) {
+        const struct link *link = link_find(links, it->ifindex);
+        const struct link *bridge = link ? link_port_of(links, link) : NULL;
+        const struct egress_port port = { it->ifindex, bridge ? bridge->ifindex : 0 };
+        int r = bridge && it->hook == EGRESS_HOOK_CLIENT_IN ? sorted_put(&ports, &port) : 0;
+        if (r < 0)
+            return r;
+    }
+    return egress->plane ? egress_plane_set_ports(egress->plane, &ports) : 0;
+}
+
 int egress_hooks_follow(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -232,6 +249,8 @@ int egress_hooks_follow(struct egress_engine *egress, struct round *round)
     if (r >= 0)
         r = list_hooks(egress, &wanted, &interfaces);
     if (r == 0)
+        r = tell_bridges(egress, &wanted);
+    if (r >= 0)
         r = nat_hooks_sync(egress->hooks, wanted.items, wanted.count, &repairs, &faults);
     if (r < 0)
         return r;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The map of ports of bridges; see ports.h. */
+#include "apply/egress/ports.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+
+#include "apply/egress/plane_inside.h"
+#include "apply/nat/walk.h"
+#include "base/macro.h"
+
+int egress_port_cmp(const void *a, const void *b)
+{
+    return CMP(((const struct egress_port *)a)->ifindex, ((const struct egress_port *)b)->ifindex);
+}
+
+int egress_ports_adopt(struct egress_plane *plane)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_walk_start(&walk, plane->fds[EGRESS_MAP_BRIDGES], sizeof(uint32_t), sizeof(uint32_t));
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++) {
+            const struct egress_port port = { *(const uint32_t *)nat_walk_key(&walk, i),
+                                              *(const uint32_t *)nat_walk_value(&walk, i) };
+            r = sorted_put(&plane->bridges, &port);
+            if (r < 0)
+                return r;
+        }
+    }
+    return r;
+}
+
+/* Returns 1 if the map was written, 0 if it was right, or -errno. */
+static int put_port(struct egress_plane *plane, const struct egress_port *port)
+{
+    const struct egress_port *known = sorted_find(&plane->bridges, port);
+    if (known && known->bridge == port->bridge)
+        return 0;
+    if (bpf_map_update_elem(plane->fds[EGRESS_MAP_BRIDGES], &port->ifindex, &port->bridge,
+                            BPF_ANY) < 0)
+        return -errno;
+    int r = sorted_put(&plane->bridges, port);
+    return r < 0 ? r : 1;
+}
+
+int egress_plane_set_ports(struct egress_plane *plane, const struct sorted *ports)
+{
+    int written = 0;
+    sorted_each(const struct egress_port, port, ports) {
+        int r = put_port(plane, port);
+        if (r < 0)
+            return r;
+        written += r;
+    }
+    for (size_t i = plane->bridges.count; i-- > 0;) {
+        const struct egress_port gone = *(const struct egress_port *)sorted_at(&plane->bridges, i);
+        if (sorted_find(ports, &gone))
+            continue;
+        if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_BRIDGES], &gone.ifindex) < 0 &&
+            errno != ENOENT)
+            return -errno;
+        sorted_remove(&plane->bridges, &gone);
+        written++;
+    }
+    return written;
+}

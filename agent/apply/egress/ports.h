@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bridges that pods' interfaces are ports of: "egress_bridges" of bpf/egress_abi.h. */
+#pragma once
+
+#include <stdint.h>
+
+#include "apply/egress/plane.h"
+
+struct egress_port {
+    uint32_t ifindex, bridge;
+};
+int egress_port_cmp(const void *a, const void *b); /* by ifindex */
+
+/* Makes the ports those of the map, by difference; `ports`: struct egress_port by
+ * egress_port_cmp(). Returns how many were changed, or -errno. */
+int egress_plane_set_ports(struct egress_plane *plane, const struct sorted *ports);
+/* What an earlier agent has left. Returns 0 or -errno. */
+int egress_ports_adopt(struct egress_plane *plane);
