@@ -9,7 +9,7 @@
 /* Exit statuses are an interface, see docs/api.md. */
 enum {
     EXIT_OK = 0,
-    EXIT_DIFFERS = 1, /* status: degraded; diff: different; config check: invalid */
+    EXIT_DIFFERS = 1, /* status: degraded; faults: some; diff: different; config check: invalid */
     EXIT_FAILED = 2,
     EXIT_UNREACHABLE = 3,
     EXIT_UNKNOWN = 4, /* no such object */

@@ -92,11 +92,22 @@ static const struct doc *get_faults(const struct ctl *ctl, struct answer *answer
     return doc_get(answer->root, "items");
 }
 
-void add_explained_faults(struct text *out, const struct ctl *ctl, const struct doc *explained)
+bool add_host_faults(struct text *out, const struct ctl *ctl, const struct doc *document)
+{
+    struct telling telling = { .out = out, .ctl = ctl };
+    doc_each(fault, doc_get(document, "hostFaults"))
+        tell(&telling, fault, false);
+    end(&telling);
+    return telling.told > 0;
+}
+
+bool add_explained_faults(struct text *out, const struct ctl *ctl, const struct doc *explained)
 {
     AUTOANSWER struct answer answer = { 0 };
     struct telling telling = { .out = out, .ctl = ctl, .faults = get_faults(ctl, &answer) };
     const struct doc *holder = doc_get(explained, "holder");
+    doc_each(fault, doc_get(explained, "hostFaults"))
+        tell(&telling, fault, false);
     tell_of(&telling, field(explained, "address"));
     doc_each(service, doc_get(explained, "services"))
         tell_of_item(&telling, "Service", service);
@@ -105,6 +116,7 @@ void add_explained_faults(struct text *out, const struct ctl *ctl, const struct 
     doc_each(pod, doc_get(holder, "pods"))
         tell_of_pod(&telling, pod);
     end(&telling);
+    return telling.told > 0;
 }
 
 bool is_unknown(const struct ctl *ctl, const char *path)

@@ -2,8 +2,8 @@
 /*
  * `agentctl explain NAMESPACE/SERVICE`: which addresses the Service names, then of each one what
  * `agentctl explain ADDRESS` says, for there is one judgement; called by verb_explain.c. ClusterIPs
- * are left to the list unless there is nothing else. With --json it is the documents of the
- * addresses, one behind the other.
+ * are left to the list unless there is nothing else. The worst of their exit statuses counts. With
+ * --json it is the documents of the addresses, one behind the other.
  */
 #include "agentctl/explain_service.h"
 
@@ -94,13 +94,14 @@ int explain_service(const struct ctl *ctl, const char *word,
     bool external = has_external(service);
     doc_each(address, doc_get(service, "addresses")) {
         char *args[] = { (char *)field(address, "address"), NULL };
-        if (r != EXIT_OK)
+        if (r > EXIT_DIFFERS)
             return r;
         if (external && is_internal(address))
             continue;
         if (!ctl->json)
             puts("");
-        r = explain(ctl, args);
+        int one = explain(ctl, args);
+        r = MAX(r, one);
     }
     return r;
 }

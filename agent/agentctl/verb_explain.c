@@ -2,7 +2,8 @@
 /*
  * `agentctl explain ADDRESS`: the verdict on one address, what to do about it if it is not
  * announced, and how it came about: a line for each step from the objects that name it over the
- * plan to the kernel and to BIRD's peers. EXIT_UNKNOWN if nobody names it.
+ * plan to the kernel and to BIRD's peers. EXIT_DIFFERS if something is wrong with it: a fault that
+ * is told, or a "but" of the verdict; EXIT_UNKNOWN if nobody names it.
  *
  * A prefix is taken as well, as `agentctl routes` prints them: it must be exactly that of the
  * route which the agent explains for its first address. With a port and a protocol behind the
@@ -57,7 +58,8 @@ static void add_reach(struct text *out, const struct doc *reach)
     text_add_count(out, field_int(reach, "meant"), "peer");
 }
 
-static void add_verdict(struct text *out, const struct ctl *ctl, const struct doc *answer)
+/* Returns whether it is as wanted. */
+static bool add_verdict(struct text *out, const struct ctl *ctl, const struct doc *answer)
 {
     const struct doc *route = doc_get(answer, "route");
     const bool none = field_is(answer, "state", "none"); /* nobody asks for it to be */
@@ -66,8 +68,10 @@ static void add_verdict(struct text *out, const struct ctl *ctl, const struct do
     const bool differs = announced != field_true(route, "installed");
     char held[CLOCK_STRLEN];
 
-    if (add_claimed(out, ctl, answer) || add_unheard(out, ctl, answer))
-        return;
+    if (add_claimed(out, ctl, answer))
+        return true;
+    if (add_unheard(out, ctl, answer))
+        return false;
     text_addf(out, "%s is %s", field(answer, "address"), differs ? "to be " : "");
     add_state(out, ctl, none ? "not announced" : field(answer, "state"), 0);
     add_reach(out, doc_get(route, "reach"));
@@ -85,6 +89,7 @@ static void add_verdict(struct text *out, const struct ctl *ctl, const struct do
                   announced ? "not in" : "still in");
     if (remedy && !announced)
         text_addf(out, "  -> %s\n", remedy);
+    return !differs;
 }
 
 /* Objects that nobody has confirmed since the start. */
@@ -98,7 +103,7 @@ static void add_copy_warning(struct text *out, const struct doc *answer)
 }
 
 /* Peers that are meant to get an announced address and do not: null is not known. */
-static void add_peers_verdict(struct text *out, const struct doc *answer)
+static bool add_peers_verdict(struct text *out, const struct doc *answer)
 {
     const struct doc *peers = doc_get(answer, "peers");
     unsigned without = 0;
@@ -108,6 +113,7 @@ static void add_peers_verdict(struct text *out, const struct doc *answer)
     if (without > 0)
         text_addf(out, "  -> but %u of %u peers do not get it; see: agentctl peers\n", without,
                   peers->count);
+    return without == 0;
 }
 
 static void add_block(struct text *out, const struct doc *block)
@@ -351,18 +357,19 @@ static void add_nat(struct text *out, const struct ctl *ctl, const struct doc *a
 }
 
 /* A port that was asked for and is none of its Services': nobody is served by the address there. */
-static void add_port_verdict(struct text *out, const struct doc *answer,
+static bool add_port_verdict(struct text *out, const struct doc *answer,
                              const struct target *target)
 {
     const struct doc *nat = doc_get(answer, "nat"), *others = doc_get(nat, "otherPorts");
     const struct doc *frontends = doc_get(nat, "frontends");
     if (!others || target->port == 0 || (frontends && frontends->count > 0))
-        return;
+        return true;
     text_addf(out, "  -> but port %u%s%s is not served: %s, ", target->port,
               target->protocol ? "/" : "", target->protocol ? target->protocol : "",
               field(others, "verdict"));
     add_clean(out, field(others, "reasonText"));
     text_add_char(out, '\n');
+    return false;
 }
 
 static void add_peer(struct text *out, const struct doc *peer)
@@ -386,14 +393,15 @@ static void add_peers(struct text *out, const struct doc *peers)
         text_add(out, "            what a peer makes of it can't be seen from here\n");
 }
 
-static void add_explanation(struct text *out, const struct ctl *ctl, const struct doc *answer,
+/* Returns whether nothing is wrong with it. */
+static bool add_explanation(struct text *out, const struct ctl *ctl, const struct doc *answer,
                             const struct target *target)
 {
-    add_verdict(out, ctl, answer);
-    add_peers_verdict(out, answer);
-    add_port_verdict(out, answer, target);
+    bool well = add_verdict(out, ctl, answer);
+    well &= add_peers_verdict(out, answer);
+    well &= add_port_verdict(out, answer, target);
     add_copy_warning(out, answer);
-    add_explained_faults(out, ctl, answer);
+    well &= !add_explained_faults(out, ctl, answer);
     doc_each(service, doc_get(answer, "services"))
         add_service(out, ctl, service, field(answer, "reason"));
     add_claim(out, doc_get(answer, "claim"));
@@ -407,6 +415,7 @@ static void add_explanation(struct text *out, const struct ctl *ctl, const struc
     add_route(out, doc_get(answer, "route"));
     add_kernel(out, doc_get(answer, "kernel"));
     add_peers(out, doc_get(answer, "peers"));
+    return well;
 }
 
 /* What a path's document says, for `target`. */
@@ -420,10 +429,8 @@ static int explain_at(const struct ctl *ctl, const char *path, const struct targ
         r = check_prefix(&target->prefix, &answer);
     if (r != EXIT_OK)
         return r;
-    if (ctl->json)
-        return print_body(answer.body, EXIT_OK);
-    add_explanation(&out, ctl, answer.root, target);
-    return print_lines(&out, EXIT_OK);
+    const int status = add_explanation(&out, ctl, answer.root, target) ? EXIT_OK : EXIT_DIFFERS;
+    return ctl->json ? print_body(answer.body, status) : print_lines(&out, status);
 }
 
 /* What has a name: the path's object, or else whatever faults are told of. */
@@ -431,7 +438,7 @@ static int explain_named(const struct ctl *ctl, const char *path, const char *na
 {
     AUTOTEXT struct text out = { 0 };
     if (!ctl->json && is_unknown(ctl, path) && add_named_faults(&out, ctl, name))
-        return print_lines(&out, EXIT_OK);
+        return print_lines(&out, EXIT_DIFFERS);
     return explain_at(ctl, path, &(struct target){ 0 });
 }
 

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
@@ -107,7 +108,7 @@ static const char *route_state(const struct doc *item)
     return field_is(reach, "state", "nobody") ? "unheard" : "unknown";
 }
 
-static const char *route_reason(const struct doc *item)
+static const char *reach_reason(const struct doc *item)
 {
     const struct doc *reach = doc_get(item, "reach");
     if (!field_is(item, "state", "announced"))
@@ -115,12 +116,31 @@ static const char *route_reason(const struct doc *item)
     return is_sent(item) && !field_is(reach, "state", "partly") ? "-" : field(reach, "why");
 }
 
+/* Faults of the host between clients and what is announced: "fault: firewall, IPv4". */
+static void add_host_places(struct text *out, const struct doc *item)
+{
+    const char *between = "fault: ";
+    doc_each(place, doc_get(item, "hostFaults")) {
+        text_add(out, between);
+        text_add(out, place->text);
+        between = "; ";
+    }
+}
+
+static void add_reason(struct text *out, const struct doc *item)
+{
+    add_host_places(out, item);
+    if (out->length == 0 || strcmp(reach_reason(item), "-") != 0)
+        text_addf(out, "%s%s", out->length ? "; " : "", reach_reason(item));
+}
+
 static void route_row(struct table *table, const struct doc *item)
 {
-    AUTOTEXT struct text objects = { 0 };
+    AUTOTEXT struct text objects = { 0 }, reason = { 0 };
     char held[CLOCK_STRLEN];
 
     add_objects(&objects, doc_get(item, "objects"));
+    add_reason(&reason, item);
     const char *const cells[] = {
         field(item, "prefix"),
         route_state(item),
@@ -131,7 +151,7 @@ static void route_row(struct table *table, const struct doc *item)
         yes_no(field_true(item, "guarded")),
         doc_get(item, "heldForMs") ? clock_ago(field_int(item, "heldForMs"), held) : "-",
         text_str(&objects),
-        route_reason(item),
+        text_str(&reason),
     };
     _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(route_columns), "a cell per column");
     table_row(table, cells);
@@ -223,10 +243,21 @@ int verb_blocks(const struct ctl *ctl, char **args)
     return table_print(table, "%s.\n", text_str(&total));
 }
 
-/* What NAT does with new flows to its ports, in one word. */
-static const char *service_verdict(const struct doc *ports)
+/*
+ * What NAT does with new flows to its ports, in one word; before it, what this host does with them
+ * all the same.
+ */
+static const char *service_verdict(const struct doc *item, struct text *faults)
 {
+    const struct doc *ports = doc_get(item, "ports");
     const char *word = ports && ports->first ? field(ports->first, "verdict") : "-";
+
+    doc_each(address, doc_get(item, "addresses")) {
+        if (faults->length == 0)
+            add_host_places(faults, address);
+    }
+    if (faults->length > 0)
+        return text_str(faults);
 
     doc_each(port, ports) {
         if (!field_is(port, "verdict", word))
@@ -249,7 +280,7 @@ static void add_addresses(struct text *out, const struct doc *list, bool interna
 static void service_row(struct table *table, const struct doc *item)
 {
     AUTOTEXT struct text addresses = { 0 }, ports = { 0 }, announced = { 0 };
-    AUTOTEXT struct text node_ports = { 0 }, place = { 0 };
+    AUTOTEXT struct text node_ports = { 0 }, place = { 0 }, faults = { 0 };
     const struct doc *traffic = doc_get(item, "traffic");
     const struct doc *list = doc_get(item, "addresses");
     unsigned count = 0;
@@ -279,7 +310,7 @@ static void service_row(struct table *table, const struct doc *item)
         text_str(&addresses),
         text_str(&announced),
         text_str(&ports),
-        service_verdict(doc_get(item, "ports")),
+        service_verdict(item, &faults),
         field(traffic, "flows"),
         field(traffic, "refused"),
         field(traffic, "packets"),

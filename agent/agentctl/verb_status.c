@@ -8,6 +8,7 @@
  * table below knows, or any other name that a fault carries.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -325,18 +326,23 @@ int verb_faults(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text out = { 0 };
-    int r;
 
     (void)args;
-    const struct doc *items = answer_items(ctl, "/v1/faults", &answer, &r);
-    if (!items)
+    int r = answer_get(ctl, "/v1/faults", &answer);
+    if (r != EXIT_OK)
         return r;
+    const struct doc *items = doc_get(answer.root, "items");
+    if (!items)
+        return answer_failed(ctl, -EPROTO, 0, &answer);
+    r = items->count > 0 ? EXIT_DIFFERS : EXIT_OK;
+    if (ctl->json)
+        return print_body(answer.body, r);
     doc_each(fault, items)
         add_fault(&out, fault, "");
     if (!ctl->no_header) {
-        text_add(&out, items->count ? "\n" : "");
+        text_add(&out, r == EXIT_OK ? "" : "\n");
         text_add_count(&out, items->count, "fault");
         text_add(&out, ".\n");
     }
-    return print_lines(&out, EXIT_OK);
+    return print_lines(&out, r);
 }

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/explain_faults.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
 #include "base/ip.h"
@@ -181,6 +182,7 @@ static void add_story(struct text *out, const struct ctl *ctl, const struct doc 
         add_clean(out, field(step, "text"));
         text_add_char(out, '\n');
     }
+    (void)add_host_faults(out, ctl, trace);
 }
 
 int verb_trace(const struct ctl *ctl, char **args)

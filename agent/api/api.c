@@ -156,7 +156,7 @@ static void reply_trace(const struct api *api, const struct http_request *reques
         reply_untraced(reply, question.in, r);
         return;
     }
-    view_trace(&question, &trace, &out);
+    view_trace(api->state, &question, &trace, &out);
     reply_document(reply, 200, &out);
 }
 

@@ -46,18 +46,21 @@ void write_fault(struct json *json, const char *subsystem, const char *group,
     json_end_object(json);
 }
 
+void write_known_fault(struct json *json, const struct known_fault *known)
+{
+    const struct fault fault = {
+        .place = (char *)known->place,
+        .message = (char *)known->message,
+        .remedy = (char *)known->remedy,
+    };
+    write_fault(json, known->subsystem, known->group, &fault, known->since_wall_ms);
+}
+
 void write_known_faults(struct json *json, const char *key, const struct fault_book *book)
 {
     json_begin_array(json, key);
-    for (size_t i = 0; i < fault_book_count(book); i++) {
-        const struct known_fault *known = fault_book_at(book, i);
-        const struct fault fault = {
-            .place = (char *)known->place,
-            .message = (char *)known->message,
-            .remedy = (char *)known->remedy,
-        };
-        write_fault(json, known->subsystem, known->group, &fault, known->since_wall_ms);
-    }
+    for (size_t i = 0; i < fault_book_count(book); i++)
+        write_known_fault(json, fault_book_at(book, i));
     json_end_array(json);
 }
 

@@ -21,7 +21,8 @@ void view_end(struct json *json);
 void write_fault(struct json *json, const char *subsystem, const char *group,
                  const struct fault *fault, int64_t since_wall_ms);
 
-/* All faults that hold now, as a list. */
+/* The same of one that holds now; all of them, as a list. */
+void write_known_fault(struct json *json, const struct known_fault *known);
 void write_known_faults(struct json *json, const char *key, const struct fault_book *book);
 
 /* "source", "file" and "line" of an object; all null of one that is gone (NULL), the latter two of

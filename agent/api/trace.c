@@ -3,16 +3,20 @@
  * The arguments of GET /v1/trace, and the document Trace.
  *
  * The document's members but "flow" say what would become of a new flow: that is what the Service
- * and its endpoints decide. "flow" is what one that exists does with the very packet, which may be
- * another thing for as long as it lasts. "steps" tell the same for people, in order.
+ * and its endpoints decide. "hostFaults" are what may lose the packet all the same: the programs
+ * are asked, not the host that lies behind them. "flow" is what one that exists does with the very
+ * packet, which may be another thing for as long as it lasts. "steps" tell the same for people, in
+ * order.
  */
 #include "api/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "api/document.h"
+#include "api/host_faults.h"
 #include "status/nat_status.h"
 
 /* A ping has no ports; its source may have an identifier. */
@@ -163,7 +167,15 @@ static void write_steps(struct json *json, const struct trace *trace)
     json_end_array(json);
 }
 
-void view_trace(const struct trace_question *question, const struct trace *trace, struct text *out)
+/* Whether the packet is a client's from outside, which a Service forwards. */
+static bool is_served(const struct trace *trace)
+{
+    return *trace->service && trace->act == NAT_ACT_FORWARD && trace->hook &&
+           strcmp(trace->hook, nat_hook_name(NAT_HOOK_UPLINK_IN)) == 0;
+}
+
+void view_trace(const struct api_state *state, const struct trace_question *question,
+                const struct trace *trace, struct text *out)
 {
     const struct nat_endpoint source = { question->source, question->source_port };
     const struct nat_endpoint destination = { question->destination, question->destination_port };
@@ -187,5 +199,6 @@ void view_trace(const struct trace_question *question, const struct trace *trace
     write_flow(&json, &trace->flow);
     write_egress(&json, &trace->egress);
     write_steps(&json, trace);
+    write_host_faults(&json, state, is_served(trace) ? &question->destination : NULL);
     view_end(&json);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "api/view.h"
 #include "base/text.h"
 #include "loop/http.h"
 #include "plan/trace.h"
@@ -17,4 +18,5 @@ int trace_question_read(const struct http_request *request, struct trace_questio
                         const char **ret_error);
 
 /* The document Trace. */
-void view_trace(const struct trace_question *question, const struct trace *trace, struct text *out);
+void view_trace(const struct api_state *state, const struct trace_question *question,
+                const struct trace *trace, struct text *out);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "api/document.h"
+#include "api/host_faults.h"
 #include "api/view_addresses.h"
 #include "api/view_bgp.h"
 #include "api/view_explain_egress.h"
@@ -223,6 +224,12 @@ static void write_direct_of(struct json *json, const struct api_state *state,
         json_null(json, "direct");
 }
 
+/* Known as an address that node ports are served on. */
+static bool is_node_port(const char *known)
+{
+    return known && strcmp(known, "node-port") == 0;
+}
+
 bool view_explain(const struct api_state *state, const struct explain_query *query,
                   struct text *out)
 {
@@ -257,6 +264,7 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
     json_time(&json, "copyAsOf", copy->in_force ? copy->as_of_wall_ms : 0);
     write_peers(&json, state, address, row, block);
     write_kernel(&json, state, address, block);
+    write_host_faults(&json, state, row || is_node_port(known) ? address : NULL);
     view_end(&json);
     return true;
 }

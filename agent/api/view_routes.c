@@ -13,6 +13,7 @@
 #include "api/view_routes.h"
 
 #include "api/document.h"
+#include "api/host_faults.h"
 #include "api/view.h"
 #include "api/view_bgp.h"
 #include "api/view_pods.h"
@@ -99,6 +100,7 @@ void write_address_route(struct json *json, const char *key, const struct api_st
     write_installed(json, state, &prefix, announced ? row->protocol : 0);
     json_bool(json, "guarded", row->guarded);
     write_route_reach(json, state, &prefix, announced, row->protocol);
+    write_host_fault_places(json, state, &row->address, announced && !row->gateway);
     write_hold(json, row->held_until_ms);
     json_begin_array(json, "objects");
     for (uint32_t i = 0; i < row->claim_count; i++) {
@@ -126,6 +128,7 @@ void write_block_route(struct json *json, const char *key, const struct api_stat
     write_installed(json, state, &row->prefix, ROUTE_PROTOCOL_BLOCK);
     json_bool(json, "guarded", true);
     write_route_reach(json, state, &row->prefix, true, ROUTE_PROTOCOL_BLOCK);
+    write_host_fault_places(json, state, &row->prefix.ip, false);
     json_null(json, "heldForMs");
     json_begin_array(json, "objects");
     json_begin_object(json, NULL);

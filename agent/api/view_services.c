@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/document.h"
+#include "api/host_faults.h"
 #include "api/refusals.h"
 #include "api/view_assignments.h"
 #include "api/view_nat.h"
@@ -30,10 +31,10 @@ static const struct claim *find_claim(const struct address_row *row, const struc
     return NULL;
 }
 
-static void write_address(struct json *json, const struct route_plan *plan,
+static void write_address(struct json *json, const struct api_state *state,
                           const struct service *service, const struct service_address *address)
 {
-    const struct address_row *row = find_address_row(plan, &address->ip);
+    const struct address_row *row = find_address_row(state->plan, &address->ip);
     const struct claim *claim = find_claim(row, service, address->origin);
     char buffer[IP_STRLEN];
 
@@ -48,6 +49,7 @@ static void write_address(struct json *json, const struct route_plan *plan,
         json_null(json, "reason");
         json_null(json, "reasonText");
     }
+    write_host_fault_places(json, state, &address->ip, claim && claim->reason == REASON_ANNOUNCED);
     json_end_object(json);
 }
 
@@ -153,7 +155,7 @@ static void write_service(struct json *json, const struct api_state *state,
     json_string(json, "type", service_type_name(service->type));
     json_begin_array(json, "addresses");
     for (uint32_t i = 0; i < service->address_count; i++)
-        write_address(json, state->plan, service, &service->addresses[i]);
+        write_address(json, state, service, &service->addresses[i]);
     json_end_array(json);
     write_lacks(json, "pending",
                 state->assignments

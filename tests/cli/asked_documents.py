@@ -53,6 +53,7 @@ EXPLANATION = {
         "table 119: blackhole 10.0.0.1/32 proto 31",
         "table 120: unreachable 10.0.0.1/32 proto 33",
     ],
+    "hostFaults": [],
 }
 
 
@@ -96,6 +97,7 @@ TRACE = {
         {"step": "service", "text": "default/web:http has this address, port and protocol"},
         {"step": "verdict", "text": "forward"},
     ],
+    "hostFaults": [],
 }
 
 REFUSED_TRACE = {

@@ -77,6 +77,42 @@ def test_explain_says_what_status_says(ctl, agent):
     assert output.count("  fault ") == 1
 
 
+FIREWALL = {**fault("firewall, IPv4", "netfilter on this node drops what Services forward", "accept it"), "group": "firewall"}
+BESIDE = "  fault     firewall, IPv4: netfilter on this node drops what Services forward\n            -> accept it\n"
+
+
+def test_a_fault_of_the_host_is_of_its_addresses(ctl, agent):
+    """One judgement: whoever is asked about the address says so, and what it means is in the exit status."""
+    places = {"hostFaults": ["firewall, IPv4"]}
+    [internal, external] = documents.SERVICE["addresses"]
+    service = {**documents.SERVICE, "addresses": [internal, {**external, **places}]}
+    agent({"/v1/services": items("ServiceList", [service]),
+           "/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "hostFaults": [FIREWALL]},
+           "/v1/trace?source=10.0.0.9&destination=10.0.0.1%3A80&protocol=TCP": {
+               **asked_documents.TRACE, "hostFaults": [FIREWALL]},
+           "/v1/routes": {**items("RouteList", [{**documents.ROUTES[1], **places}]), "direct": []}})
+    for words in (("10.0.0.1",), ("default/web",), ("10.0.0.1", "--json")):
+        code, output, _ = ctl.run("explain", *words)
+        assert code == 1 and ("--json" in words or BESIDE in output), output
+    code, output, _ = ctl.run("trace", "10.0.0.9", "10.0.0.1:80/TCP")
+    assert code == 0 and output.endswith(BESIDE)
+    assert "fault: firewall, IPv4" in ctl.run("services")[1]
+    assert "fault: firewall, IPv4" in ctl.run("routes")[1]
+
+
+def test_explain_ends_well_where_nothing_is_wrong(ctl, agent):
+    """An address that is withheld as it should be is no fault."""
+    withheld = {**documents.ROUTES[1], **documents.WITHHELD, "state": "withheld", "installed": False}
+    agent({"/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, **documents.WITHHELD,
+                                            "state": "withheld", "route": withheld}})
+    assert ctl.run("explain", "10.0.0.1")[0] == 0
+
+
+def test_explain_ends_with_1_where_it_is_not_as_wanted(ctl, agent):
+    agent({"/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "route": {**documents.ROUTES[1], "installed": False}}})
+    assert ctl.run("explain", "10.0.0.1")[0] == 1
+
+
 def test_explain_what_only_faults_know(ctl, agent):
     """An Egress, a pool or a block has no explanation of its own."""
     agent({"/v1/services": items("ServiceList", []),
@@ -87,9 +123,9 @@ def test_explain_what_only_faults_know(ctl, agent):
                fault("Egress net/nat", "no gateway takes new flows", "label Nodes"),
                fault("AddressPool gold", "has no block left")])})
     assert ctl.run("explain", "net/nat") == (
-        0, "Egress net/nat is not in order\n  fault     no gateway takes new flows\n            -> label Nodes\n", "")
+        1, "Egress net/nat is not in order\n  fault     no gateway takes new flows\n            -> label Nodes\n", "")
     assert ctl.run("explain", "gold") == (
-        0, "AddressPool gold is not in order\n  fault     has no block left\n", "")
+        1, "AddressPool gold is not in order\n  fault     has no block left\n", "")
     assert ctl.run("explain", "gol")[0] == 4
 
 

@@ -154,7 +154,7 @@ def test_faults(ctl, agent):
     other = fault(place="api.yaml", message="is empty", remedy=None, since=None)
     agent({"/v1/faults": items("FaultList", [fault(), other])})
     assert ctl.run("faults") == (
-        0,
+        1,
         "web.yaml:12:15: spec.ports[0].port: 70000 is not a port (for 3d 4h)\n"
         "-> use 1..65535\n"
         "api.yaml: is empty\n"
@@ -167,6 +167,7 @@ def test_faults(ctl, agent):
 def test_no_faults(ctl, agent):
     agent({"/v1/faults": items("FaultList", [])})
     assert ctl.run("faults") == (0, "0 faults.\n", "")
+    assert ctl.run("faults", "--json")[0] == 0
 
 
 def test_routes(ctl, agent):
@@ -263,13 +264,14 @@ LISTS = {
     "peers": ("PeerList", documents.PEERS),
     "faults": ("FaultList", [fault()]),
 }
+ENDS = {verb: 1 if verb == "faults" else 0 for verb in LISTS}  # a fault is bad news
 
 
 @pytest.mark.parametrize("verb", LISTS)
 def test_list_as_json(ctl, agent, verb):
     document = items(*LISTS[verb])
     agent({f"/v1/{verb}": document})
-    assert ctl.run(verb, "--json") == (0, json.dumps(document) + "\n", "")
+    assert ctl.run(verb, "--json") == (ENDS[verb], json.dumps(document) + "\n", "")
 
 
 @pytest.mark.parametrize("verb", LISTS)
@@ -277,7 +279,7 @@ def test_no_header_leaves_rows_alone(ctl, agent, verb):
     agent({f"/v1/{verb}": items(*LISTS[verb])})
     _, with_header, _ = ctl.run(verb)
     code, bare, _ = ctl.run("--no-header", verb)
-    assert code == 0
+    assert code == ENDS[verb]
     lines = with_header.splitlines()
     first = 0 if verb == "faults" else 1
     assert bare.splitlines() == lines[first:-2]

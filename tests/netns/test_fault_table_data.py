@@ -196,7 +196,12 @@ PASSES = "iifname eth0 tcp sport 50000 counter accept; accept;"
 
 
 @rows(43, cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
-      remedy="accept in the host's forward chains", beside="netfilter on this node drops")
+      remedy="accept in the host's forward chains", beside="netfilter on this node drops",
+      says={"explain 203.0.113.20": ("announced", "fault     firewall, IPv4: netfilter on this node drops"),
+            "explain default/web": "fault     firewall, IPv4: netfilter on this node drops",
+            "trace 198.51.100.1:4000 203.0.113.20:80": ("forward", "firewall, IPv4: netfilter on this node drops"),
+            "services": "fault: firewall, IPv4", "routes": "fault: firewall, IPv4"},
+      silent={"routes": "fault: firewall, IPv6  203.0.113.20"})
 def the_firewall_drops_what_is_forwarded(world):
     world.node.run("nft", "-f", "-", text=FIREWALL % "")
     yield
