@@ -31,6 +31,7 @@ enum {
     EGRESS_HOPS = 225,      /* TTL of the outer header, as Coil has it */
     EGRESS_BLOCKS_MAX = 64, /* blocks of source ports that a client may have */
     EGRESS_SOURCES_MAX = 8, /* addresses of a family that packets may get */
+    EGRESS_STALE_S = 10,    /* without a heartbeat of its agent: the gateway is stale */
 };
 
 /* Why a packet is dropped or answered. Names are egress_cause_name()'s: part of the API. */
@@ -65,7 +66,7 @@ enum egress_cause {
 struct egress_probe {
     __u8 version; /* 0: no version of IP */
     __u8 kind;    /* EGRESS_PROBE_QUESTION, or _ANSWER */
-    __be16 state; /* of an answer: EGRESS_PROBE_LEAVING, _GONE */
+    __be16 state; /* of an answer: EGRESS_PROBE_LEAVING, _GONE, _STALE */
     __be32 magic;
     __u64 cookie; /* the asker's: comes back as it was */
 };
@@ -78,6 +79,8 @@ enum {
 
 #define EGRESS_PROBE_LEAVING 1u
 #define EGRESS_PROBE_GONE    2u
+/* The gateway's agent learns of no new clients. Agents that do not know this bit pass it over. */
+#define EGRESS_PROBE_STALE   4u
 
 /* "egress_control", ARRAY of one. */
 #define EGRESS_HOLD_UNKNOWN 1u /* pods that are not in "egress_pods" are held */
@@ -103,10 +106,14 @@ struct egress_control {
     struct nat_addr snat[2][EGRESS_SOURCES_MAX]; /* source addresses of packets; zero: none */
     /* Tunnels that ask each packet's route for their other end; the first 0: no more. */
     __u32 by_route[NAT_MAX_BY_ROUTE];
+    /* Gateway: CLOCK_MONOTONIC of the last heartbeat: all clients up to then are in the maps. */
+    __u32 heard_s;
+    __u32 rest;
 };
 
 /* "egress_pods", HASH by nat_addr: pods of this node. */
 #define EGRESS_POD_HELD 1u /* only what stays in the cluster may leave */
+#define EGRESS_POD_NEW  2u /* it came when some gateway was stale, which does not know it */
 
 struct egress_pod_value {
     __u32 policy; /* 0: none */
@@ -162,6 +169,7 @@ struct egress_gateway_value {
 #define EGRESS_GATEWAY_PEER    8u
 /* For the agent itself: it has answered probes, and may be judged by them. */
 #define EGRESS_GATEWAY_ANSWERS 4u
+#define EGRESS_GATEWAY_STALE   16u /* new pods (EGRESS_POD_NEW) begin nothing with it */
 
 /* "egress_pins", LRU_HASH by nat_tuple, as the pod sends: the gateway of a flow. */
 #define EGRESS_PIN_TRANSLATED 0x80000000u /* service NAT has translated the flow's packets */

@@ -257,6 +257,7 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
         return refuse(skb, room, EGRESS_CAUSE_HELD);
     }
     __u32 held = pod->flags & EGRESS_POD_HELD;
+    room->shunned = pod->flags & EGRESS_POD_NEW ? EGRESS_GATEWAY_STALE : 0;
     __u32 set = set_find(pod->policy, dst, packet->family, &stays);
     if (!set && pod->policy)
         set = (__u32)set_kept(room, pod->policy);

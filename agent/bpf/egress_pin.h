@@ -6,7 +6,7 @@
  * speaks to knows the gateway's address, not the pod's.
  *
  * Where that gateway takes no new flows, a connection that opens, and a flow that was silent,
- * choose another.
+ * choose another. One that does not know the pod gets none of its datagrams either.
  *
  * The pins are a table of what was used last. A flow whose pin was driven out is given a gateway
  * anew, which is the same one unless the set has changed since.
@@ -28,10 +28,11 @@ enum {
 ALWAYS_INLINE int pin_lasts(const struct room *room, __u32 now)
 {
     const struct egress_gateway_value *gateway = gateway_at(room->pin.gateway);
-    if (gateway && READ_ONCE(gateway->word) & EGRESS_GATEWAY_ACTIVE)
+    __u32 word = gateway ? (__u32)READ_ONCE(gateway->word) : 0, shunned = word & room->shunned;
+    if (word & EGRESS_GATEWAY_ACTIVE && !shunned)
         return 1;
     return room->key.protocol == IPPROTO_TCP ? !is_syn(&room->packet)
-                                             : now - room->pin.used_s < FORGOTTEN_S;
+                                             : !shunned && now - room->pin.used_s < FORGOTTEN_S;
 }
 
 /* Whether a pin is this flow's, and names a gateway of the set that the flow goes to now: not if
@@ -67,7 +68,7 @@ SUBPROGRAM int pin_make(struct room *room, __u32 set)
     __builtin_memset(&room->pin, 0, sizeof(room->pin));
     room->pin.check = nat_tuple_check(&room->key);
     room->pin.used_s = clock_s(&room->clock);
-    if (!gateway_choose(set, &room->key, &room->pin) ||
+    if (!gateway_choose(set, &room->key, room->shunned, &room->pin) ||
         !gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
         return 0;
     if (dry_run)

@@ -3,6 +3,7 @@
  * Probes of a gateway (struct egress_probe). Agents send them to find out whether the gateway is
  * alive, and take that from the answer of the program that does the gateway's work, not from a
  * process beside it: a gateway whose agent is dead goes on, and one whose program is gone does not.
+ * The answer says, too, whether the agent still learns of new clients: only it can let one in.
  *
  * The question becomes its answer in place, and goes to its sender by the kernel's route for it. It
  * is as long as the question, so that nobody is sent more than a forger sends, as with ICMP echo.
@@ -11,6 +12,7 @@
 
 #include "bpf/egress_way.h"
 #include "bpf/hand.h"
+#include "bpf/tuple.h"
 
 enum { PROBE_HOPS = 64 };
 
@@ -27,7 +29,8 @@ ALWAYS_INLINE __be16 probe_state(const struct egress_control *settings)
 {
     __u32 flags = settings->flags;
     return bpf_htons((flags & EGRESS_LEAVING ? EGRESS_PROBE_LEAVING : 0) |
-                     (flags & EGRESS_GONE ? EGRESS_PROBE_GONE : 0));
+                     (flags & EGRESS_GONE ? EGRESS_PROBE_GONE : 0) |
+                     (now_s() - settings->heard_s > EGRESS_STALE_S ? EGRESS_PROBE_STALE : 0));
 }
 
 /* The first bytes of the question become those of the answer, with its UDP checksum. */

@@ -36,7 +36,7 @@ struct room {
     struct told told;
     struct clock clock;
     __u32 translated; /* EGRESS_PIN_TRANSLATED, or 0 */
-    __u32 zero;
+    __u32 shunned;    /* EGRESS_GATEWAY_* with which the pod begins nothing */
 };
 
 struct {

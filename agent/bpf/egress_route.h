@@ -88,6 +88,8 @@ struct rendezvous {
     __u64 seed, best;
     __u64 word; /* of the best so far; 0: none */
     __u32 first, index;
+    __u32 shunned; /* EGRESS_GATEWAY_* of which the client is not to have any */
+    __u32 zero;
 };
 
 struct {
@@ -113,7 +115,7 @@ static long rendezvous_step(__u32 step, void *context)
     if (!gateway)
         return 1;
     __u64 word = READ_ONCE(gateway->word);
-    if (!(word & EGRESS_GATEWAY_ACTIVE))
+    if (!(word & EGRESS_GATEWAY_ACTIVE) || word & choice->shunned)
         return 0;
     __u64 weight = mix(choice->seed ^ addr_mix(&gateway->addr));
     if (choice->word && weight <= choice->best)
@@ -125,7 +127,7 @@ static long rendezvous_step(__u32 step, void *context)
 }
 
 /* Chooses a gateway of a set for new flows. Returns 1, or 0: none is usable. */
-SUBPROGRAM int gateway_choose(__u32 set, const struct nat_tuple *tuple,
+SUBPROGRAM int gateway_choose(__u32 set, const struct nat_tuple *tuple, __u32 shunned,
                               struct egress_pin_value *ret_pin)
 {
     const __u64 *word = bpf_map_lookup_elem(&egress_sets, &set);
@@ -136,6 +138,7 @@ SUBPROGRAM int gateway_choose(__u32 set, const struct nat_tuple *tuple,
     choice->seed = flags & EGRESS_SET_FLOWS ? tuple_mix(tuple) : addr_mix(&tuple->src);
     choice->first = set * EGRESS_SET_MAX;
     choice->word = 0;
+    choice->shunned = shunned;
     __u32 count = flags >> EGRESS_SET_COUNT_SHIFT;
     bpf_loop(count < EGRESS_SET_MAX ? count : EGRESS_SET_MAX, rendezvous_step, NULL, 0);
     if (!choice->word)

@@ -17,13 +17,15 @@ const char *egress_gateway_state_name(enum egress_gateway_state state)
     static const char *const names[EGRESS_GATEWAY_STATES] = {
         [EGRESS_ACTIVE] = "active", [EGRESS_DRAINING] = "draining",   [EGRESS_DOUBTED] = "doubted",
         [EGRESS_SILENT] = "silent", [EGRESS_WITHDRAWN] = "withdrawn", [EGRESS_AWAY] = "away",
+        [EGRESS_STALE] = "stale",
     };
     return names[state];
 }
 
 bool egress_gateway_keeps_flows(enum egress_gateway_state state)
 {
-    return state == EGRESS_ACTIVE || state == EGRESS_DRAINING || state == EGRESS_DOUBTED;
+    return state == EGRESS_ACTIVE || state == EGRESS_DRAINING || state == EGRESS_DOUBTED ||
+           state == EGRESS_STALE;
 }
 
 int egress_gateway_cmp(const void *a, const void *b)

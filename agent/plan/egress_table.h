@@ -30,6 +30,7 @@ enum egress_gateway_state {
     EGRESS_SILENT,    /* does not answer for longer: its flows begin anew elsewhere */
     EGRESS_WITHDRAWN, /* says that its drain is over: the same */
     EGRESS_AWAY,      /* no route leads there: the same */
+    EGRESS_STALE,     /* says that it learns of no new clients: those go elsewhere */
     EGRESS_GATEWAY_STATES,
 };
 

@@ -45,9 +45,16 @@ struct egress_client_use {
 };
 
 /* Whether a gateway is in service, for those outside. */
-enum egress_phase { EGRESS_SERVING, EGRESS_LEAVING_SERVICE, EGRESS_OUT_OF_SERVICE, EGRESS_PHASES };
+enum egress_phase {
+    EGRESS_SERVING,
+    EGRESS_LEAVING_SERVICE,
+    EGRESS_OUT_OF_SERVICE,
+    EGRESS_STALE_SERVICE, /* it serves whom it knows, and learns of no new clients */
+    EGRESS_PHASES,
+};
 
-const char *egress_phase_name(enum egress_phase phase); /* "serving", "draining", "withdrawn" */
+/* "serving", "draining", "withdrawn", "stale" */
+const char *egress_phase_name(enum egress_phase phase);
 
 struct egress_gateway_use {
     struct ip own[2];                        /* IPv4, IPv6: where clients reach it */

@@ -52,6 +52,6 @@ const char *egress_side_name(enum egress_side side)
 
 const char *egress_phase_name(enum egress_phase phase)
 {
-    static const char *const names[EGRESS_PHASES] = { "serving", "draining", "withdrawn" };
+    static const char *const names[EGRESS_PHASES] = { "serving", "draining", "withdrawn", "stale" };
     return names[phase];
 }

@@ -8,6 +8,7 @@
 
 import ctypes
 import ipaddress
+import time
 from collections import namedtuple
 
 import abi
@@ -24,14 +25,15 @@ CAUSES = (
     "ports blocks flows-full unknown ttl draining source"
 ).split()
 HOLD_UNKNOWN, DRAINING, LEAVING, GONE = 1, 2, 4, 8
+STALE_S = 10
 TOLD = "passed sent dropped".split()
 TOLD_POD, TOLD_PINNED, TOLD_INBOUND, TOLD_HERE = 1, 2, 4, 8
 TWIN_LIVE = 1
 TWIN_PORT = "given next flow".split()
 TWIN = "nothing not-ours dropped no-route sent".split()
-POD_HELD = 1
+POD_HELD, POD_NEW = 1, 2
 SET_USED, SET_FLOWS, SET_AUTO, SET_COUNT_SHIFT = 1, 2, 4, 8
-GATEWAY_USED, GATEWAY_ACTIVE, GATEWAY_PEER = 1, 2, 8
+GATEWAY_USED, GATEWAY_ACTIVE, GATEWAY_PEER, GATEWAY_STALE = 1, 2, 8, 16
 GATEWAY = {4: "192.0.2.20", 6: "2001:db8:2::20"}
 OTHER_GATEWAY = {4: "192.0.2.21", 6: "2001:db8:2::21"}
 OUTER = {4: 28, 6: 48}  # bytes of the outer headers
@@ -42,7 +44,7 @@ class Control(Value):
         ("port", be16), ("zero", u16), ("flags", u32), ("auto_first", u16), ("auto_count", u16),
         ("snat_first", u16), ("block_size", u16), ("address_blocks", u32), ("client_blocks", u32),
         ("sources", u32 * 2), ("own", Address * 2), ("snat", (Address * SOURCES_MAX) * 2),
-        ("by_route", u32 * 4),
+        ("by_route", u32 * 4), ("heard_s", u32), ("rest", u32),
     ]
 
 
@@ -151,7 +153,8 @@ class Programs:
             self.maps[name].clear()
         for cause in range(len(CAUSES)):
             self.maps["egress_drops"][cause] = DropValue()
-        self.control = Control(port=PORT, auto_first=32768, auto_count=28232)
+        self.control = Control(port=PORT, auto_first=32768, auto_count=28232,
+                               heard_s=int(time.monotonic()))
         self.write()
 
     def write(self):
@@ -188,9 +191,10 @@ class Client(Programs):
         self.sets = 0
         self.generation = 0
 
-    def pod(self, address, policy=1, held=False):
+    def pod(self, address, policy=1, held=False, new=False):
         addr = Address.of(address)
-        self.maps["egress_pods"][addr] = PodValue(policy, POD_HELD if held else 0, check(addr, 0))
+        flags = (POD_HELD if held else 0) | (POD_NEW if new else 0)
+        self.maps["egress_pods"][addr] = PodValue(policy, flags, check(addr, 0))
 
     def route(self, policy, text, number=0):
         """`number`: of a set; 0: it stays in the cluster."""

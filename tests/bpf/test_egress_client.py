@@ -5,7 +5,7 @@ import pytest
 from abi import TCP, UDP
 from bpf import NEXT, REDIRECT, SHOT
 from egress import (
-    GATEWAY, GATEWAY_ACTIVE, GATEWAY_PEER, GATEWAY_USED, HOLD_UNKNOWN, OTHER_GATEWAY, OUTER, PORT,
+    GATEWAY, GATEWAY_ACTIVE, GATEWAY_PEER, GATEWAY_STALE, GATEWAY_USED, HOLD_UNKNOWN, OTHER_GATEWAY, OUTER, PORT,
     SET_AUTO, SET_FLOWS, unwrap,
 )
 from packets import ETHER, frame, judge, judge_ip, network
@@ -327,3 +327,24 @@ def test_garbage(client, family):
     whole = bytes(packet(family, TCP, ip={"len": 60} if family == 4 else {}))
     result = client.send("client_in", whole[:ETHER + (24 if family == 4 else 44)])
     assert result.verdict == SHOT and client.drops() == {"malformed": 1}
+
+
+def test_new_pods_and_a_stale_gateway(client, family):
+    """A gateway that learns of no new clients gets nothing that a new pod begins; pods that it knows go
+    on, with new flows too. What a new pod has sent it, unanswered, goes elsewhere at once."""
+    number = go_out(client, family, [GATEWAY[family]])
+    opening, asked = packet(family, TCP, flags="S"), packet(family, UDP)
+    for sent in (opening, asked):
+        check_tunnel(client.send("client_in", sent), sent, family)
+    client.gateway(number, 1, OTHER_GATEWAY[family], GATEWAY_USED)
+    client.maps["egress_sets"][number] = 1 | 2 << 8
+    client.state(number, 0, GATEWAY_USED | GATEWAY_ACTIVE | GATEWAY_STALE)
+    known = packet(family, TCP, sport=1001)
+    for sent in (opening, asked, known):
+        check_tunnel(client.send("client_in", sent), sent, family)
+    client.state(number, 1, GATEWAY_USED | GATEWAY_ACTIVE)
+    client.pod(POD1[family], new=True)
+    for sent in (opening, asked, packet(family, TCP, sport=1002), packet(family, UDP, sport=1002)):
+        check_tunnel(client.send("client_in", sent), sent, family, OTHER_GATEWAY)
+    going_on = packet(family, TCP, sport=1001, flags="A")
+    check_tunnel(client.send("client_in", going_on), going_on, family)

@@ -2,10 +2,11 @@
 """Probes of a gateway: what its program answers, and to what it doesn't."""
 
 import struct
+import time
 
 import pytest
 from bpf import NEXT, REDIRECT, SHOT
-from egress import GONE, LEAVING, PORT
+from egress import GONE, LEAVING, PORT, STALE_S
 from packets import ether, judge, network
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
@@ -41,6 +42,17 @@ def test_answer(gateway, family, flags, state):
     assert (head[UDP].sport, head[UDP].dport) == (PORT, 40000)
     assert bytes(head[UDP].payload) == struct.pack(FORM, 0, ANSWER, state, MAGIC, COOKIE)
     assert gateway.drops() == {}
+
+
+@pytest.mark.parametrize("age,state", ((0, 0), (STALE_S - 1, 0), (STALE_S + 2, 4)))
+def test_heartbeat(gateway, family, age, state):
+    """A gateway whose agent has not been heard of says so, whatever else it says."""
+    gateway.control.heard_s = int(time.monotonic()) - age
+    for flags, more in ((0, 0), (LEAVING, 1)):
+        gateway.control.flags = flags
+        gateway.write()
+        answer = gateway.send(question(family, probe())).packet[UDP].payload
+        assert bytes(answer) == struct.pack(FORM, 0, ANSWER, state | more, MAGIC, COOKIE)
 
 
 def test_without_checksum(gateway):

@@ -114,6 +114,8 @@ static int adopt_pods(struct egress_plane *plane)
                 .address = nat_addr_ip(nat_walk_key(&walk, i)),
                 .policy = value->policy,
                 .flags = value->flags,
+                .since_ms = value->flags & EGRESS_POD_NEW ? 1 : 0,
+                .adopted = true,
             };
             plane->last_policy = MAX(plane->last_policy, pod.policy);
             r = sorted_put(&plane->pods, &pod);

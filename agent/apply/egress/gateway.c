@@ -20,6 +20,7 @@
 #include "apply/nat/plane_inside.h"
 #include "apply/nat/programs.h"
 #include "apply/nat/table.h"
+#include "base/clock.h"
 #include "base/macro.h"
 #include "base/remedy.h"
 #include "base/text.h"
@@ -138,6 +139,16 @@ uint64_t egress_gate_established(const struct egress_gate *gate)
 void egress_gate_set_phase(struct egress_gate *gate, enum egress_gate_phase phase)
 {
     gate->control->flags = phase_flags[phase];
+}
+
+void egress_gate_beat(struct egress_gate *gate, int64_t now_ms)
+{
+    gate->control->heard_s = (uint32_t)(now_ms / SECOND_MS);
+}
+
+int64_t egress_gate_unheard_ms(const struct egress_gate *gate, int64_t now_ms)
+{
+    return now_ms - gate->control->heard_s * (int64_t)SECOND_MS;
 }
 
 static struct egress_layout layout_of(const struct egress_gate *gate,

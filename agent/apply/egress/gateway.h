@@ -75,6 +75,11 @@ int egress_gate_write_some(struct egress_gate *gate, const struct sorted *client
 /* Tells the journal of blocks of ports that the program has given since the last call. */
 void egress_gate_tell_blocks(struct egress_gate *gate);
 
+/* The heartbeat: all that is known of clients at `now_ms`, monotonic, is in the maps. */
+void egress_gate_beat(struct egress_gate *gate, int64_t now_ms);
+/* How long ago the last one was, also of an earlier agent. */
+int64_t egress_gate_unheard_ms(const struct egress_gate *gate, int64_t now_ms);
+
 /* The phase that stands in the maps: at the start an earlier agent's. */
 enum egress_gate_phase egress_gate_phase(const struct egress_gate *gate);
 /* How many connections a drain still waits for; see nat_plane_established(). */

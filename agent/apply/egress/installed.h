@@ -28,6 +28,8 @@ struct egress_route {
 struct egress_installed_pod {
     struct ip address;
     uint32_t policy, flags;
+    int64_t since_ms; /* monotonic: it has this policy; 0: an earlier agent gave it that one */
+    bool adopted;     /* an earlier agent's policy, whose number is going to be another one */
 };
 
 int egress_installed_set_cmp(const void *a, const void *b);

@@ -65,6 +65,7 @@ int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct 
     plane->pods = (struct sorted)SORTED(struct egress_installed_pod, egress_installed_pod_cmp);
     plane->seen = (struct sorted)SORTED(uint32_t, egress_seen_cmp);
     plane->bridges = (struct sorted)SORTED(struct egress_port, egress_port_cmp);
+    plane->known_ms = INT64_MAX;
     if (pins) {
         plane->folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
         if (!plane->folder)

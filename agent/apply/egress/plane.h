@@ -54,6 +54,8 @@ struct egress_wanted {
     const struct sorted *pods;     /* struct egress_pod * */
     const struct prefix *stays;
     size_t stay_count;
+    /* Up to when all gateways have learned of new clients, monotonic; INT64_MAX: all do. */
+    int64_t known_ms;
     bool may_remove; /* what is not named here goes; else it stays */
 };
 
@@ -76,6 +78,7 @@ int egress_plane_write_pods(struct egress_plane *plane, const struct sorted *pod
 enum egress_gateway_memory {
     EGRESS_MEMORY_NONE,     /* nothing, or it has never answered probes */
     EGRESS_MEMORY_ANSWERED, /* it has answered, */
+    EGRESS_MEMORY_STALE,    /* and said that it learns of no new clients, */
     EGRESS_MEMORY_SILENT,   /* but not of late */
 };
 enum egress_gateway_memory egress_plane_memory(const struct egress_plane *plane,

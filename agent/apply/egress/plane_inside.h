@@ -32,4 +32,5 @@ struct egress_plane {
 
     uint32_t last_set, last_policy; /* given out last */
     uint32_t generation;            /* of gateways, given out last */
+    int64_t known_ms;               /* of struct egress_wanted */
 };

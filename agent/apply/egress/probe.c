@@ -29,6 +29,7 @@ bool egress_probe_read(const uint8_t *bytes, size_t size, uint64_t *ret_cookie,
     *ret_cookie = answer.cookie;
     *ret_phase = state & EGRESS_PROBE_GONE      ? EGRESS_OUT_OF_SERVICE
                  : state & EGRESS_PROBE_LEAVING ? EGRESS_LEAVING_SERVICE
+                 : state & EGRESS_PROBE_STALE   ? EGRESS_STALE_SERVICE
                                                 : EGRESS_SERVING;
     return true;
 }

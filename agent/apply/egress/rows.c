@@ -8,7 +8,8 @@
  * pointed to a policy when all routes of that policy are there; a policy that no pod has any more
  * loses its routes afterwards. So no packet of a pod meets a policy by halves.
  *
- * A pod that waits for an Egress is held: it may speak to the cluster only.
+ * A pod that waits for an Egress is held: it may speak to the cluster only. One that has got its
+ * policy since a gateway learned of clients last is new: that gateway does not know it.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -19,6 +20,7 @@
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/sets.h"
 #include "apply/nat/addr.h"
+#include "base/clock.h"
 #include "base/macro.h"
 #include "base/remedy.h"
 
@@ -164,15 +166,26 @@ static int put_pod(struct egress_plane *plane, const struct egress_installed_pod
     return sorted_put(&plane->pods, pod);
 }
 
+/* Since when a pod has the policy that it is given now. */
+static int64_t since_of(const struct egress_installed_pod *installed, uint32_t policy)
+{
+    if (!installed)
+        return clock_mono_ms();
+    return installed->policy == policy || installed->adopted ? installed->since_ms
+                                                             : clock_mono_ms();
+}
+
 /* Returns 1 if the map was written, 0 if it was right, or -errno. */
 static int write_pod(struct egress_plane *plane, const struct egress_pod *pod)
 {
-    const struct egress_installed_pod wanted = {
+    struct egress_installed_pod wanted = {
         .address = pod->address,
         .policy = pod->is_client ? policy_id(plane, &pod->policy) : 0,
         .flags = pod->is_client && pod->policy.waiting ? EGRESS_POD_HELD : 0,
     };
     const struct egress_installed_pod *installed = sorted_find(&plane->pods, &wanted);
+    wanted.since_ms = since_of(installed, wanted.policy);
+    wanted.flags |= wanted.policy && wanted.since_ms > plane->known_ms ? EGRESS_POD_NEW : 0;
     if (installed && installed->policy == wanted.policy && installed->flags == wanted.flags)
         return 0;
     int r = put_pod(plane, &wanted);
@@ -268,6 +281,7 @@ int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *w
 {
     AUTOSORTED struct sorted routes = SORTED(struct egress_route, egress_route_cmp);
     int written = 0;
+    plane->known_ms = wanted->known_ms;
     int r = write_all(plane, wanted, &routes, &written);
     if (r == 0 && wanted->may_remove)
         r = remove_all(plane, wanted, &routes, &written);

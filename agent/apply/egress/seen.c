@@ -11,6 +11,7 @@
 #include "apply/egress/sets.h"
 #include "apply/nat/addr.h"
 #include "apply/nat/plane_inside.h"
+#include "base/clock.h"
 #include "base/macro.h"
 
 static struct egress_refusal refusal_of(enum egress_cause cause,
@@ -89,6 +90,16 @@ static uint32_t blocks_used(const struct egress_gate *gate)
     return used;
 }
 
+static enum egress_phase phase_of(const struct egress_gate *gate)
+{
+    const uint32_t flags = gate->control->flags;
+    if (flags & (EGRESS_GONE | EGRESS_LEAVING))
+        return flags & EGRESS_GONE ? EGRESS_OUT_OF_SERVICE : EGRESS_LEAVING_SERVICE;
+    return egress_gate_unheard_ms(gate, clock_mono_ms()) / SECOND_MS > EGRESS_STALE_S
+               ? EGRESS_STALE_SERVICE
+               : EGRESS_SERVING;
+}
+
 void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *ret_use)
 {
     const struct egress_control *control = gate->control;
@@ -103,9 +114,7 @@ void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *
         .blocks_used = blocks_used(gate),
         .longest_search = gate->ports[0].longest,
         .flows = gate->nat->sweep.last.egress,
-        .phase = control->flags & EGRESS_GONE      ? EGRESS_OUT_OF_SERVICE
-                 : control->flags & EGRESS_LEAVING ? EGRESS_LEAVING_SERVICE
-                                                   : EGRESS_SERVING,
+        .phase = phase_of(gate),
         .connections = egress_gate_established(gate),
     };
     for (int family = 0; family < 2; family++) {

@@ -39,6 +39,7 @@ static uint64_t state_word(const struct egress_gateway *gateway)
 {
     return (egress_gateway_keeps_flows(gateway->state) ? EGRESS_GATEWAY_USED : 0) |
            (gateway->state == EGRESS_ACTIVE ? EGRESS_GATEWAY_ACTIVE : 0) |
+           (gateway->state == EGRESS_STALE ? EGRESS_GATEWAY_ACTIVE | EGRESS_GATEWAY_STALE : 0) |
            (gateway->peer ? EGRESS_GATEWAY_PEER : 0) |
            (gateway->answers ? EGRESS_GATEWAY_ANSWERS : 0);
 }
@@ -88,6 +89,7 @@ static bool has_place(const struct egress_gateway_value *places, const struct na
     return false;
 }
 
+/* A stale gateway that is new in the set knows none of its pods, and waits. */
 static int add_places(struct egress_plane *plane, struct egress_gateway_value *places,
                       const struct egress_set *set)
 {
@@ -95,7 +97,8 @@ static int add_places(struct egress_plane *plane, struct egress_gateway_value *p
     vec_each(const struct egress_gateway, gateway, &set->gateways) {
         const struct nat_addr addr = nat_addr_of(&gateway->address);
         uint32_t i = 0;
-        if (has_no_place(gateway->state) || has_place(places, &addr))
+        if (has_no_place(gateway->state) || gateway->state == EGRESS_STALE ||
+            has_place(places, &addr))
             continue;
         while (i < EGRESS_SET_MAX && places[i].word)
             i++;
@@ -120,8 +123,10 @@ enum egress_gateway_memory egress_plane_memory(const struct egress_plane *plane,
             if (!(places[i].word & EGRESS_GATEWAY_ANSWERS) ||
                 memcmp(&places[i].addr, &addr, sizeof(addr)) != 0)
                 continue;
-            return places[i].word & EGRESS_GATEWAY_USED ? EGRESS_MEMORY_ANSWERED
-                                                        : EGRESS_MEMORY_SILENT;
+            if (!(places[i].word & EGRESS_GATEWAY_USED))
+                return EGRESS_MEMORY_SILENT;
+            return places[i].word & EGRESS_GATEWAY_STALE ? EGRESS_MEMORY_STALE
+                                                         : EGRESS_MEMORY_ANSWERED;
         }
     }
     return EGRESS_MEMORY_NONE;

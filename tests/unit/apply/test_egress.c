@@ -26,6 +26,7 @@ struct world {
     struct egress_pod pod;
     struct sorted sets, policies, pods;
     struct prefix stay;
+    int64_t known_ms;
 };
 
 static void world_make(struct world *world, bool waiting, size_t count, const char *const *gateways)
@@ -44,6 +45,7 @@ static void world_make(struct world *world, bool waiting, size_t count, const ch
         .policies = SORTED(struct egress_policy *, egress_policy_cmp),
         .pods = SORTED(struct egress_pod *, egress_pod_cmp),
         .stay = { .ip = ip_of("10.0.0.0"), .length = 8 },
+        .known_ms = INT64_MAX,
     };
     for (size_t i = 0; i < count; i++) {
         const struct egress_gateway gateway = { .address = ip_of(gateways[i]), .node = "" };
@@ -74,6 +76,7 @@ static int world_write(struct egress_plane *plane, struct world *world, bool may
         .pods = &world->pods,
         .stays = &world->stay,
         .stay_count = 1,
+        .known_ms = world->known_ms,
         .may_remove = may_remove,
     };
     int r = egress_plane_write(plane, &wanted, &faults);
@@ -165,6 +168,62 @@ static void test_waiting(void **state)
     assert_true(world_write(plane, &world, true) > 0);
     const struct egress_installed_pod *pod = sorted_at(&plane->pods, 0);
     assert_int_equal(pod->flags, EGRESS_POD_HELD);
+    world_done(&world);
+}
+
+static uint32_t pod_flags(struct egress_plane *plane)
+{
+    return ((const struct egress_installed_pod *)sorted_at(&plane->pods, 0))->flags;
+}
+
+/* A pod that came when a gateway learned of clients no more is new until it does again. What an
+ * earlier agent has left was known before, unless it is marked. */
+static void test_new_pods(void **state)
+{
+    (void)state;
+    struct egress_plane *plane = open_egress();
+    struct world world;
+    world_make(&world, false, 2, two);
+    world_write(plane, &world, true);
+    assert_int_equal(pod_flags(plane), 0);
+    world.known_ms = clock_mono_ms() - 3600 * SECOND_MS;
+    world_write(plane, &world, true);
+    assert_int_equal(pod_flags(plane), EGRESS_POD_NEW);
+    egress_plane_close(plane);
+
+    plane = open_egress();
+    world.known_ms = 0;
+    world_write(plane, &world, true);
+    assert_int_equal(pod_flags(plane), EGRESS_POD_NEW);
+    world.known_ms = INT64_MAX;
+    world_write(plane, &world, true);
+    assert_int_equal(pod_flags(plane), 0);
+    egress_plane_close(plane);
+
+    plane = open_egress();
+    world.known_ms = 0;
+    world_write(plane, &world, true);
+    assert_int_equal(pod_flags(plane), 0);
+    world_done(&world);
+    egress_plane_close(plane);
+}
+
+/* A gateway that is stale keeps its place, and gets none that it did not have. */
+static void test_stale_gateways(void **state)
+{
+    (void)state;
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    struct world world;
+    world_make(&world, false, 1, two);
+    world_write(plane, &world, true);
+    world_done(&world);
+    world_make(&world, false, 2, two);
+    for (size_t i = 0; i < 2; i++)
+        world.set.gateways.items[i].state = EGRESS_STALE;
+    world_write(plane, &world, true);
+    assert_int_equal((uint32_t)place_of(plane, two[0])->word,
+                     EGRESS_GATEWAY_USED | EGRESS_GATEWAY_ACTIVE | EGRESS_GATEWAY_STALE);
+    assert_null(place_of(plane, two[1]));
     world_done(&world);
 }
 
@@ -331,6 +390,8 @@ int main(void)
         cmocka_unit_test_teardown(test_differences, clean_all),
         cmocka_unit_test_teardown(test_next_agent, clean_all),
         cmocka_unit_test_teardown(test_waiting, clean_all),
+        cmocka_unit_test_teardown(test_new_pods, clean_all),
+        cmocka_unit_test_teardown(test_stale_gateways, clean_all),
         cmocka_unit_test_teardown(test_nothing_left, clean_all),
         cmocka_unit_test_teardown(test_clients, clean_all),
         cmocka_unit_test_teardown(test_id_again, clean_all),
