@@ -122,6 +122,7 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
         .retry_ms = INT64_MAX,
         .dirty = true,
         .moved = true,
+        .behind = true,
     };
     egress_plan_init(&egress->plan);
     *ret_engine = &egress->engine;
@@ -169,6 +170,7 @@ static int note(struct engine *engine, const struct change *change, struct round
         return r;
     egress->dirty |= touched->egresses.count || touched->stays || touched->served;
     round->expected |= egress->dirty || has_rows(egress);
+    egress->behind |= egress->dirty || has_rows(egress);
     return 0;
 }
 
@@ -274,6 +276,7 @@ static int write_clients_side(struct egress_engine *egress, struct round *round,
         .pods = &egress->plan.pods,
         .stays = egress->plan.stays.items,
         .stay_count = egress->plan.stays.count,
+        .known_ms = egress->prober ? egress_prober_known_ms(egress->prober) : INT64_MAX,
         .may_remove = round->may_remove,
     };
     int r = egress_plane_write(egress->plane, &wanted, faults);
@@ -326,6 +329,7 @@ static int write_egress(struct engine *engine, struct round *round)
         r = write_maps(egress, round);
     else if (has_rows(egress))
         r = write_rows(egress, round);
+    egress->behind &= r < 0;
     if (r == 0 && (egress->dirty || egress->moved || has_rows(egress)))
         r = follow_node(egress, round);
     return r < 0 ? r : prove(egress, round);

@@ -41,6 +41,7 @@ static void tell(const struct probed_gateway *gateway)
         [PROBE_ALIVE] = "it answers again, and takes new flows",
         [PROBE_LEAVING] = "it takes no new flows any more: it is drained",
         [PROBE_GONE] = "it has withdrawn: its flows begin anew elsewhere",
+        [PROBE_STALE] = "it learns of no new clients: new pods begin flows elsewhere",
         [PROBE_DOUBTED] = "it does not answer: new flows go elsewhere",
         [PROBE_LOST] = "it does not answer for long: its flows begin anew elsewhere",
     };
@@ -71,7 +72,7 @@ static void hear(struct egress_prober *prober, const struct sockaddr_storage *fr
     if (port != prober->config->egress.port || !egress_probe_read(bytes, size, &cookie, &phase))
         return;
     enum probe_verdict before = probes_verdict(&prober->probes, &ip);
-    if (!probes_hear(&prober->probes, &ip, cookie, phase))
+    if (!probes_hear(&prober->probes, &ip, cookie, phase, clock_mono_ms()))
         return;
     const struct probed_gateway gateway = {
         .address = ip,
@@ -209,6 +210,8 @@ static enum probe_verdict known_before(enum egress_gateway_memory memory)
     switch (memory) {
     case EGRESS_MEMORY_ANSWERED:
         return PROBE_ALIVE;
+    case EGRESS_MEMORY_STALE:
+        return PROBE_STALE;
     case EGRESS_MEMORY_SILENT:
         return PROBE_LOST;
     default:
@@ -245,19 +248,30 @@ static bool is_silent(enum probe_verdict verdict)
     return verdict == PROBE_DOUBTED || verdict == PROBE_LOST;
 }
 
-/* Whether a gateway may take packets that silent ones get now. */
-static bool has_other(const struct probes *probes, const struct egress_set *set)
+/* Which gateways there are beside those that can't do all of their work. */
+struct others {
+    bool living; /* may take packets that silent ones get now */
+    bool whole;  /* may take new pods */
+};
+
+static struct others find_others(const struct probes *probes, const struct egress_set *set)
 {
+    struct others others = { 0 };
     vec_each(const struct egress_gateway, gateway, &set->gateways) {
         enum probe_verdict verdict = probes_verdict(probes, &gateway->address);
-        if (gateway->state == EGRESS_ACTIVE && (verdict == PROBE_ALIVE || verdict == PROBE_UNKNOWN))
-            return true;
+        bool whole = verdict == PROBE_ALIVE || verdict == PROBE_UNKNOWN;
+        if (gateway->state != EGRESS_ACTIVE)
+            continue;
+        others.whole |= whole;
+        others.living |= whole || verdict == PROBE_STALE;
     }
-    return false;
+    return others;
 }
 
-static void mark_gateway(struct egress_gateway *gateway, enum probe_verdict verdict, bool other)
+static void mark_gateway(struct egress_gateway *gateway, enum probe_verdict verdict,
+                         const struct others *others)
 {
+    const bool other = others->living;
     gateway->answers = verdict != PROBE_UNKNOWN;
     if (gateway->state == EGRESS_AWAY)
         return;
@@ -269,6 +283,20 @@ static void mark_gateway(struct egress_gateway *gateway, enum probe_verdict verd
         gateway->state = EGRESS_DOUBTED;
     else if (verdict == PROBE_LEAVING)
         gateway->state = EGRESS_DRAINING;
+    else if (verdict == PROBE_STALE && others->whole && gateway->state == EGRESS_ACTIVE)
+        gateway->state = EGRESS_STALE;
+}
+
+static void tell_stale(const struct egress_gateway *gateway, const char *place, bool other,
+                       struct faults *faults)
+{
+    char text[IP_STRLEN];
+    faults_add(faults, place,
+               "on that node, see that agentd runs and what `agentctl faults` says of its source",
+               "gateway %s has not learned of new clients for %d s: pods that came since %s",
+               ip_str(&gateway->address, text), EGRESS_STALE_S,
+               other ? "leave by others"
+                     : "can't leave by it, and no other gateway is better: it is used as before");
 }
 
 static void mark_set(const struct probes *probes, unsigned port, struct egress_set *set,
@@ -279,11 +307,14 @@ static void mark_set(const struct probes *probes, unsigned port, struct egress_s
                                         "drops UDP port %u, and that egress.port is the same there",
                                         port);
     const char *place = name ? name : "Egress";
-    const bool other = has_other(probes, set);
+    const struct others others = find_others(probes, set);
+    const bool other = others.living;
     char text[IP_STRLEN];
     vec_each(struct egress_gateway, gateway, &set->gateways) {
         enum probe_verdict verdict = probes_verdict(probes, &gateway->address);
-        mark_gateway(gateway, verdict, other);
+        mark_gateway(gateway, verdict, &others);
+        if (verdict == PROBE_STALE && gateway->state != EGRESS_AWAY)
+            tell_stale(gateway, place, others.whole, faults);
         if (!is_silent(verdict) || gateway->state == EGRESS_AWAY)
             continue;
         ip_str(&gateway->address, text);
@@ -308,4 +339,9 @@ int egress_prober_mark(struct egress_prober *prober, const struct egress_plane *
         mark_set(&prober->probes, prober->config->egress.port, *set, faults);
     prober->moved = false;
     return 0;
+}
+
+int64_t egress_prober_known_ms(const struct egress_prober *prober)
+{
+    return probes_known_ms(&prober->probes);
 }

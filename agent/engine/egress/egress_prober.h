@@ -40,3 +40,6 @@ bool egress_prober_moved(const struct egress_prober *prober);
  */
 int egress_prober_mark(struct egress_prober *prober, const struct egress_plane *plane,
                        const struct egress_plan *plan, struct faults *faults);
+
+/* Up to when all gateways have learned of new clients, monotonic; INT64_MAX: all do. */
+int64_t egress_prober_known_ms(const struct egress_prober *prober);

@@ -7,7 +7,27 @@
  */
 #include "engine/egress/egress_probes.h"
 
-enum { RECENT = 8 }; /* questions whose answers still count */
+#include "base/clock.h"
+#include "base/macro.h"
+
+enum {
+    RECENT = 8,                                  /* questions whose answers still count */
+    STALE_MS = (EGRESS_STALE_S + 1) * SECOND_MS, /* from the last client that it learned of */
+};
+
+/* What is known of a gateway that is new in the list: one that never said that it learns of clients
+ * knows none; who was stale for an earlier agent knows those that that one knew. */
+static int64_t known_at_first(enum probe_verdict verdict)
+{
+    switch (verdict) {
+    case PROBE_UNKNOWN:
+        return -1;
+    case PROBE_STALE:
+        return 0;
+    default:
+        return INT64_MAX;
+    }
+}
 
 static int gateway_cmp(const void *a, const void *b)
 {
@@ -46,6 +66,7 @@ int probes_add(struct probes *probes, const struct ip *address, enum probe_verdi
         .verdict = verdict,
         .secret = secret & ~(uint64_t)UINT16_MAX,
         .missed = verdict == PROBE_LOST ? PROBES_LOST : 0,
+        .known_ms = known_at_first(verdict),
         .wanted = true,
     };
     if (!known)
@@ -88,10 +109,19 @@ static const enum probe_verdict said[EGRESS_PHASES] = {
     [EGRESS_SERVING] = PROBE_ALIVE,
     [EGRESS_LEAVING_SERVICE] = PROBE_LEAVING,
     [EGRESS_OUT_OF_SERVICE] = PROBE_GONE,
+    [EGRESS_STALE_SERVICE] = PROBE_STALE,
 };
 
+static void note_known(struct probed_gateway *gateway, enum egress_phase phase, int64_t now_ms)
+{
+    if (phase == EGRESS_SERVING)
+        gateway->known_ms = INT64_MAX;
+    else if (phase == EGRESS_STALE_SERVICE)
+        gateway->known_ms = MIN(gateway->known_ms, now_ms - STALE_MS);
+}
+
 bool probes_hear(struct probes *probes, const struct ip *address, uint64_t cookie,
-                 enum egress_phase phase)
+                 enum egress_phase phase, int64_t now_ms)
 {
     struct probed_gateway *gateway = find(probes, address);
     if (!gateway || (cookie & ~(uint64_t)UINT16_MAX) != gateway->secret ||
@@ -100,6 +130,7 @@ bool probes_hear(struct probes *probes, const struct ip *address, uint64_t cooki
     bool suspect = gateway->verdict == PROBE_DOUBTED || gateway->verdict == PROBE_LOST;
     gateway->missed = 0;
     gateway->answers++;
+    note_known(gateway, phase, now_ms);
     return suspect && gateway->answers < PROBES_BACK ? false : judge(gateway, said[phase]);
 }
 
@@ -107,4 +138,14 @@ enum probe_verdict probes_verdict(const struct probes *probes, const struct ip *
 {
     const struct probed_gateway *gateway = find(probes, address);
     return gateway ? gateway->verdict : PROBE_UNKNOWN;
+}
+
+int64_t probes_known_ms(const struct probes *probes)
+{
+    int64_t known_ms = INT64_MAX;
+    sorted_each(const struct probed_gateway, gateway, &probes->gateways) {
+        if (gateway->verdict == PROBE_STALE)
+            known_ms = MIN(known_ms, gateway->known_ms);
+    }
+    return known_ms;
 }

@@ -23,7 +23,8 @@ enum probe_verdict {
     PROBE_UNKNOWN, /* it has never answered */
     PROBE_ALIVE,
     PROBE_LEAVING, /* it says that new flows are to go elsewhere, */
-    PROBE_GONE,    /* or that all are */
+    PROBE_GONE,    /* or that all are, */
+    PROBE_STALE,   /* or that it learns of no new clients */
     PROBE_DOUBTED, /* it has not answered for some questions, */
     PROBE_LOST,    /* for so many that it is taken for dead */
 };
@@ -35,6 +36,7 @@ struct probed_gateway {
     uint16_t asked;   /* number of the newest question */
     uint32_t missed;  /* questions since the last answer */
     uint32_t answers; /* in a row, since it was doubted */
+    int64_t known_ms; /* monotonic: up to when it has learned of clients; INT64_MAX: it does */
     bool wanted;      /* for probes_follow() */
 };
 
@@ -63,6 +65,9 @@ uint64_t probes_ask(struct probed_gateway *gateway, bool *moved);
 /* An answer from `address`, which says `phase`. Returns true if the gateway's verdict is another
  * one. Answers to nothing, or to questions of long ago, change nothing. */
 bool probes_hear(struct probes *probes, const struct ip *address, uint64_t cookie,
-                 enum egress_phase phase);
+                 enum egress_phase phase, int64_t now_ms);
+
+/* Up to when all gateways have learned of new clients; INT64_MAX: all do. */
+int64_t probes_known_ms(const struct probes *probes);
 
 enum probe_verdict probes_verdict(const struct probes *probes, const struct ip *address);

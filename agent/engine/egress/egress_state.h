@@ -8,6 +8,7 @@
 #include "engine/egress/egress_gateway.h"
 #include "engine/egress/egress_prober.h"
 #include "engine/egress/egress_proving.h"
+#include "engine/egress/egress_pulse.h"
 #include "engine/egress/egress_reach.h"
 #include "engine/egress/egress_room.h"
 #include "engine/engine.h"
@@ -42,11 +43,13 @@ struct egress_engine {
     bool hooked;                  /* ... and all of it was there */
     struct egress_proving proving;
     struct egress_room room; /* of the gateway */
+    struct egress_pulse pulse;
     struct egress_upkeep upkeep;
 
     bool dirty;                    /* objects changed: plan anew */
     struct egress_touched touched; /* by changes since the last round, where that is not needed */
     bool moved;                    /* links changed: look at the hooks */
+    bool behind;                   /* what the source has told is not in the maps yet */
     bool complete;                 /* a round over all has been written since the source synced */
     struct backoff retry;
     int64_t retry_ms;

@@ -4,6 +4,9 @@
 #include "cmocka_all.h"
 #include "engine/egress/egress_drain.h"
 #include "engine/egress/egress_probes.h"
+#include "engine/egress/egress_pulse.h"
+
+enum { NOW_MS = 3600 * 1000 };
 
 static const struct ip first = { .family = IP_V4, .bytes = { 192, 0, 2, 1 } };
 static const struct ip second = { .family = IP_V6, .bytes = { [15] = 2 } };
@@ -45,7 +48,7 @@ static bool ask(struct fixture *fixture)
 
 static bool answer(struct fixture *fixture, enum egress_phase phase)
 {
-    return probes_hear(&fixture->probes, &first, fixture->cookie, phase);
+    return probes_hear(&fixture->probes, &first, fixture->cookie, phase, NOW_MS);
 }
 
 static void expect(const struct fixture *fixture, enum probe_verdict verdict)
@@ -111,15 +114,16 @@ static void test_only_true_answers(void **state)
 {
     struct fixture *fixture = *state;
     ask(fixture);
-    assert_false(
-        probes_hear(&fixture->probes, &first, fixture->cookie ^ (1ULL << 40), EGRESS_SERVING));
-    assert_false(probes_hear(&fixture->probes, &second, fixture->cookie, EGRESS_SERVING));
+    assert_false(probes_hear(&fixture->probes, &first, fixture->cookie ^ (1ULL << 40),
+                             EGRESS_SERVING, NOW_MS));
+    assert_false(probes_hear(&fixture->probes, &second, fixture->cookie, EGRESS_SERVING, NOW_MS));
     uint64_t old = fixture->cookie;
     for (int i = 0; i < 8; i++)
         ask(fixture);
-    assert_false(probes_hear(&fixture->probes, &first, old, EGRESS_SERVING));
-    assert_true(probes_hear(&fixture->probes, &first, old + 1, EGRESS_SERVING));
-    assert_false(probes_hear(&fixture->probes, &first, fixture->cookie + 1, EGRESS_SERVING));
+    assert_false(probes_hear(&fixture->probes, &first, old, EGRESS_SERVING, NOW_MS));
+    assert_true(probes_hear(&fixture->probes, &first, old + 1, EGRESS_SERVING, NOW_MS));
+    assert_false(
+        probes_hear(&fixture->probes, &first, fixture->cookie + 1, EGRESS_SERVING, NOW_MS));
 }
 
 static void test_what_it_says(void **state)
@@ -150,6 +154,50 @@ static void test_another_list(void **state)
     probes_end_list(&fixture->probes);
     assert_int_equal(probes_verdict(&fixture->probes, &second), PROBE_LOST);
     expect(fixture, PROBE_UNKNOWN);
+}
+
+/* Known is who came before the last heartbeat that the gateway may have had. */
+static void test_up_to_when_it_learns(void **state)
+{
+    struct fixture *fixture = *state;
+    const int64_t stale_ms = NOW_MS - (EGRESS_STALE_S + 1) * 1000;
+    assert_true(probes_known_ms(&fixture->probes) == INT64_MAX);
+    ask(fixture);
+    assert_true(answer(fixture, EGRESS_STALE_SERVICE));
+    expect(fixture, PROBE_STALE);
+    assert_true(probes_known_ms(&fixture->probes) < 0); /* it has never learned of any */
+    assert_true(answer(fixture, EGRESS_SERVING));
+    assert_true(probes_known_ms(&fixture->probes) == INT64_MAX);
+    assert_true(answer(fixture, EGRESS_STALE_SERVICE));
+    assert_true(probes_known_ms(&fixture->probes) == stale_ms);
+    assert_int_equal(misses(fixture), PROBES_DOUBTED);
+    for (int i = 0; i < PROBES_BACK; i++) {
+        ask(fixture);
+        (void)probes_hear(&fixture->probes, &first, fixture->cookie, EGRESS_STALE_SERVICE,
+                          NOW_MS + 60000);
+    }
+    expect(fixture, PROBE_STALE);
+    assert_true(probes_known_ms(&fixture->probes) == stale_ms); /* it is the same silence */
+}
+
+static void test_source(void **state)
+{
+    (void)state;
+    struct status status = { .source.synced = true };
+    struct kube_kind_status *kinds = status.source.kube.kinds;
+    assert_true(egress_source_follows(&status));
+    kinds[0] = (struct kube_kind_status){ .kind = "Service", .state = KUBE_WAITING };
+    kinds[1] = (struct kube_kind_status){ .kind = "Pod", .state = KUBE_WATCHING };
+    kinds[2] = (struct kube_kind_status){ .kind = "Egress", .state = KUBE_WATCHING };
+    status.source.kube.count = 3;
+    assert_true(egress_source_follows(&status));
+    for (size_t i = 1; i < 3; i++) {
+        kinds[i].state = KUBE_WAITING;
+        assert_false(egress_source_follows(&status));
+        kinds[i].state = KUBE_WATCHING;
+    }
+    status.source.synced = false;
+    assert_false(egress_source_follows(&status));
 }
 
 /* ---- drain ---- */
@@ -217,6 +265,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_only_true_answers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_it_says, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_list, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_up_to_when_it_learns, setup, teardown),
+        cmocka_unit_test(test_source),
         cmocka_unit_test(test_drain_waits_for_connections),
         cmocka_unit_test(test_drain_ends),
         cmocka_unit_test(test_withdrawn_at_once),
