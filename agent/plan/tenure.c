@@ -16,9 +16,12 @@ enum {
     SHORTEST_MS =
         4000, /* below, a third of it and a kernel's whole second leave no time to renew */
     LONGEST_MS = 300000,
-    CONFLICT_MS = 1,     /* the pause after a first conflict: a reading says what there is */
-    PACE = 3,            /* to be written, to be told to all, and once more for what varies */
-    RETRY_MOST_MS = 700, /* with a probe after it, an address is back a second after the store */
+    CONFLICT_MS = 1,       /* the pause after a first conflict: a reading says what there is */
+    PACE = 3,              /* to be written, to be told to all, and once more for what varies */
+    RETRY_MOST_MS = 700,   /* with a probe after it, an address is back a second after the store */
+    KEEPABLE_PERCENT = 40, /* of the time in which two writes have to be answered */
+    SLACK_MS = 100,        /* for the agent itself */
+    SLOW_MOST = 4,         /* durations, between two attempts on a store that is too slow */
 };
 
 const struct tenure_rules tenure_rules_default = {
@@ -43,6 +46,17 @@ const char *tenure_rules_error(const struct tenure_rules *rules)
     if (rules->step_most_ms < rules->step_ms)
         return "ranks can't be further apart than they may be";
     return NULL;
+}
+
+/* For how long a right that was just sent for can be of use: the kernel counts in whole seconds. */
+static int64_t useful_ms(const struct tenure_rules *rules)
+{
+    return rules->duration_ms - rules->early_ms - SECOND_MS;
+}
+
+int64_t tenure_keepable_ms(const struct tenure_rules *rules)
+{
+    return useful_ms(rules) * KEEPABLE_PERCENT / 100;
 }
 
 void tenure_begin(struct tenure *tenure, const struct tenure_rules *rules, const char *node,
@@ -87,7 +101,7 @@ static int64_t right_ends_ms(const struct tenure *tenure)
 
 int64_t tenure_until_ms(const struct tenure *tenure)
 {
-    return tenure->rank < 0 ? 0 : right_ends_ms(tenure);
+    return tenure->rank < 0 || tenure->giving_back ? 0 : right_ends_ms(tenure);
 }
 
 uint32_t tenure_lifetime_s(const struct tenure *tenure, int64_t now_ms)
@@ -110,9 +124,7 @@ static bool is_mine(const struct tenure *tenure)
 
 static void lose(struct tenure *tenure)
 {
-    if (tenure->unanswered)
-        tenure->late = tenure->wish;
-    tenure->unanswered = false;
+    tenure->giving_back = false;
     tenure->acquired_wall_ms = 0;
     tenure->renewed = false;
     tenure->inherited_ms = 0;
@@ -135,11 +147,46 @@ void tenure_slept(struct tenure *tenure, int64_t slept_ms, int64_t now_ms)
 
 /* ---- What the store has ---- */
 
-/* A write whose answer never came is there: nobody else has written since. */
+/*
+ * What a write took, before its outcome counts. Whoever has the address with time to spare keeps
+ * it, once or twice; whoever has not would lose it before the next write is answered.
+ */
+static void judge_pace(struct tenure *tenure, int64_t took_ms, int64_t now_ms)
+{
+    const int64_t duration_ms = tenure->rules.duration_ms;
+    tenure->took_ms = took_ms;
+    if (took_ms < tenure_keepable_ms(&tenure->rules)) {
+        tenure->giving_back = false;
+        tenure->slow_pause_ms = 0;
+        tenure->slow_until_ms = 0;
+        return;
+    }
+    if (right_ends_ms(tenure) - now_ms >= SECOND_MS)
+        return;
+    tenure->giving_back = true;
+    if (now_ms < tenure->slow_until_ms)
+        return;
+    tenure->slow_pause_ms =
+        MIN(MAX(2 * tenure->slow_pause_ms, duration_ms), SLOW_MOST * duration_ms);
+    tenure->slow_until_ms = now_ms + tenure->slow_pause_ms;
+}
+
+/* A write of this node is in the store: nobody else has written since. */
+static void count_from(struct tenure *tenure, int64_t sent_ms)
+{
+    tenure->renewed_ms = tenure->renewed ? MAX(tenure->renewed_ms, sent_ms) : sent_ms;
+    tenure->renewed = true;
+}
+
+/* The record is one that was asked for, and whose answer never came. */
 static void take_up(struct tenure *tenure, int64_t now_ms)
 {
-    if (!tenure->late.holder[0] || !lease_record_eq(&tenure->seen, &tenure->late))
+    const struct pending_write *write = pending_writes_find(&tenure->pending, &tenure->seen);
+    if (!write)
         return;
+    bool is_newest = write == tenure->pending.items;
+    judge_pace(tenure, is_newest ? now_ms - write->sent_ms : tenure->took_ms, now_ms);
+    count_from(tenure, write->sent_ms);
     tenure->acquired_wall_ms = tenure->seen.acquired_wall_ms;
     tenure->sure_ms = now_ms + tenure->rules.duration_ms;
 }
@@ -163,7 +210,7 @@ static void note_there(struct tenure *tenure, const struct lease_record *record,
     (void)snprintf(tenure->version, sizeof(tenure->version), "%s", version);
     if (changed) {
         take_up(tenure, now_ms);
-        tenure->late.holder[0] = '\0';
+        tenure->pending = (struct pending_writes){ 0 };
         tenure->changed_ms = now_ms;
         tenure->bound_ms =
             record->duration_s > 0 ? record->duration_s * SECOND_MS : tenure->rules.duration_ms;
@@ -184,6 +231,8 @@ static void note_absent(struct tenure *tenure, int64_t since_ms, int64_t now_ms)
     tenure->bound_ms = MAX(tenure->bound_ms, tenure->rules.duration_ms);
     tenure->sight = TENURE_ABSENT;
     tenure->version[0] = '\0';
+    if (tenure->giving_back)
+        lose(tenure);
     tenure->acquired_wall_ms = 0;
     tenure->sure_ms = right_ends_ms(tenure);
 }
@@ -213,18 +262,36 @@ int64_t tenure_others_end_ms(const struct tenure *tenure)
     return tenure->changed_ms + tenure->bound_ms + tenure->rules.late_ms;
 }
 
+int64_t tenure_slow_ms(const struct tenure *tenure)
+{
+    bool is_anothers = tenure->sight == TENURE_THERE && tenure->seen.holder[0] &&
+                       strcmp(tenure->seen.holder, tenure->node) != 0;
+    return is_anothers || tenure->took_ms < tenure_keepable_ms(&tenure->rules) ? 0
+                                                                               : tenure->took_ms;
+}
+
 /* ---- What to ask ---- */
+
+/* Early enough for an answer as late as it may be, or as the last one was and somewhat more. */
+static int64_t renewal_ms(const struct tenure *tenure)
+{
+    const struct tenure_rules *rules = &tenure->rules;
+    int64_t answer_ms = MAX(tenure_keepable_ms(rules) + SLACK_MS, tenure->took_ms * 5 / 4);
+    int64_t spare_ms = useful_ms(rules) - answer_ms;
+    return tenure->renewed_ms + MIN(rules->duration_ms / 3, MAX(spare_ms, 0));
+}
 
 static enum tenure_step holders_step(const struct tenure *tenure, int64_t *ret_due_ms)
 {
-    if ((tenure->rank < 0 && tenure->installed) || tenure->seen.coordinated)
+    bool gives_back = tenure->rank < 0 || tenure->giving_back;
+    if ((gives_back && tenure->installed) || tenure->seen.coordinated)
         return TENURE_WAIT;
     if (tenure->stale)
         return TENURE_READ;
-    if (tenure->rank < 0)
+    if (gives_back)
         return TENURE_RELEASE;
     if (tenure->renewed)
-        *ret_due_ms = tenure->renewed_ms + tenure->rules.duration_ms / 3;
+        *ret_due_ms = renewal_ms(tenure);
     return TENURE_UPDATE;
 }
 
@@ -242,7 +309,7 @@ static enum tenure_step wanted_step(const struct tenure *tenure, int64_t *ret_du
         return TENURE_READ;
     if (tenure->rank < 0 || (tenure->sight == TENURE_THERE && tenure->seen.coordinated))
         return TENURE_WAIT;
-    *ret_due_ms = free_ms(tenure);
+    *ret_due_ms = MAX(free_ms(tenure), tenure->slow_until_ms);
     return tenure->sight == TENURE_ABSENT ? TENURE_CREATE : TENURE_UPDATE;
 }
 
@@ -259,19 +326,19 @@ static void make_wish(struct tenure *tenure, int64_t now_ms, int64_t wall_ms)
     tenure->wish = (struct lease_record){
         .duration_s = tenure->rules.duration_ms / SECOND_MS,
         .acquired_wall_ms = tenure->acquired_wall_ms,
-        .renewed_wall_ms = wall_ms,
+        .renewed_wall_ms =
+            pending_writes_distinct_wall_ms(&tenure->pending, &tenure->seen, wall_ms),
         .transitions = there ? tenure->seen.transitions + (is_known ? 0 : 1) : 0,
     };
     (void)snprintf(tenure->wish.holder, sizeof(tenure->wish.holder), "%s", tenure->node);
-    tenure->unanswered = true;
+    pending_writes_note(&tenure->pending, &tenure->wish, now_ms);
 }
 
 /* From here on another may have it, whatever this node wants next. */
 static void make_release(struct tenure *tenure, int64_t wall_ms)
 {
     tenure->renewed = false;
-    tenure->unanswered = false;
-    tenure->late.holder[0] = '\0';
+    tenure->pending = (struct pending_writes){ 0 };
     tenure->inherited_ms = 0;
     tenure->wish = (struct lease_record){
         .duration_s = 1,
@@ -301,6 +368,16 @@ enum tenure_step tenure_next(struct tenure *tenure, int64_t now_ms, int64_t wall
     tenure->asked = step;
     tenure->asked_ms = now_ms;
     return step;
+}
+
+int64_t tenure_limit_ms(const struct tenure *tenure)
+{
+    const struct tenure_rules *rules = &tenure->rules;
+    int64_t keepable_ms = tenure_keepable_ms(rules);
+    int64_t left_ms = right_ends_ms(tenure) - tenure->asked_ms - SECOND_MS;
+    if (tenure->asked == TENURE_READ || left_ms >= keepable_ms)
+        return keepable_ms;
+    return rules->duration_ms - rules->early_ms;
 }
 
 int64_t tenure_next_ms(const struct tenure *tenure)
@@ -342,22 +419,37 @@ void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms)
         return;
     }
     tenure->asked = TENURE_WAIT;
-    tenure->unanswered = false;
-    tenure->late.holder[0] = '\0';
     tenure->stale = false;
     tenure->pause_ms = 0;
     tenure->not_before_ms = now_ms;
-    tenure->renewed = true;
-    tenure->renewed_ms = tenure->asked_ms;
+    judge_pace(tenure, now_ms - tenure->asked_ms, now_ms);
+    tenure->pending = (struct pending_writes){ 0 };
+    count_from(tenure, tenure->asked_ms);
     tenure->inherited_ms = 0;
     tenure->sure_ms = tenure->asked_ms + tenure->rules.duration_ms;
     note_there(tenure, &tenure->wish, version, now_ms);
 }
 
+/* A conflict is an answer: what went before is over. */
 static int64_t longer_pause(const struct tenure *tenure, bool is_conflict)
 {
-    int64_t first_ms = is_conflict ? CONFLICT_MS : tenure->rules.retry_ms;
-    return MIN(MAX(2 * tenure->pause_ms, first_ms), RETRY_MOST_MS);
+    const int64_t retry_ms = tenure->rules.retry_ms;
+    if (is_conflict)
+        return tenure->pause_ms < retry_ms ? MAX(2 * tenure->pause_ms, CONFLICT_MS) : CONFLICT_MS;
+    return MIN(MAX(2 * tenure->pause_ms, retry_ms), RETRY_MOST_MS);
+}
+
+/* What fails at once without an answer says nothing of the store's pace. */
+static void note_failed_write(struct tenure *tenure, bool is_conflict, int64_t now_ms)
+{
+    const int64_t keepable_ms = tenure_keepable_ms(&tenure->rules);
+    int64_t took_ms = now_ms - tenure->asked_ms;
+    bool given_up = !is_conflict && took_ms + SLACK_MS >= keepable_ms;
+    tenure->there_ms = now_ms;
+    if (is_conflict || given_up)
+        judge_pace(tenure, given_up ? MAX(took_ms, keepable_ms) : took_ms, now_ms);
+    if (is_conflict && tenure->asked != TENURE_RELEASE)
+        pending_writes_drop_newest(&tenure->pending);
 }
 
 void tenure_failed(struct tenure *tenure, bool is_conflict, int64_t now_ms)
@@ -365,9 +457,7 @@ void tenure_failed(struct tenure *tenure, bool is_conflict, int64_t now_ms)
     if (tenure->asked == TENURE_WAIT)
         return;
     if (tenure->asked != TENURE_READ)
-        tenure->there_ms = now_ms;
-    if (tenure->asked != TENURE_READ && is_conflict)
-        tenure->unanswered = false;
+        note_failed_write(tenure, is_conflict, now_ms);
     tenure->asked = TENURE_WAIT;
     tenure->stale = true;
     tenure->pause_ms = longer_pause(tenure, is_conflict);

@@ -9,25 +9,40 @@
  * - Each write names the version that it changes and what that said, or creates what must not be
  *   there. So an answer of success proves that nobody else wrote since, also where the store was
  *   restored from a backup and counts its versions anew.
- * - The one who holds counts from when its last renewal that succeeded was *sent*, and has the
+ * - The one who holds counts from when its last renewal that is in the store was *sent*. It has the
  *   address for the duration less `early_ms`: tenure_until_ms(). The kernel takes it away then by
  *   itself, whatever has become of the agent.
  * - All others count from when they first saw the record as it is, and wait for the duration that
  *   it names and `late_ms`. They saw it after it was sent, so their wait ends after the holder's
  *   time has. No clock of another machine, and no time in a record, is looked at.
+ * - An answer of success is not the only proof that a renewal is in the store; the record itself is
+ *   one. No two writes of a node say the same (their times of renewal differ), so a reading that
+ *   shows what was asked at some time shows that very write: it was done after it was sent, nobody
+ *   had written over it until it was read, and whoever does later waits as above. For that
+ *   `pending` has what was asked without an answer, each with the time when it was sent. A write
+ *   that is done after it was given up counts like any other, and from the same moment.
  * - Who gives it back has removed the address before it writes so. Then nobody waits.
  * - A record that is gone binds like one that has just changed: its holder may not know it yet.
  * - A record with this node's name is this node's only if it was written in this life of the agent
  *   (the time of acquisition tells), or if this kernel had the address when the agent began. Else
  *   it may be another machine's of the same name, and is waited out. After its time is over it is
- *   so still if it is what this node asked for last, without an answer: a store that hung does that
- *   late, and others wait for it.
+ *   so still if it is pending: a store that hung does that late, and others wait for it.
+ * - Who gives it back forgets what is pending: a release may be done later than any answer says,
+ *   and from then on no earlier write is a right.
  *
  * Several nodes that may take an address do so in order of rank, `step_ms` apart, or PACE times as
  * long as the store takes to answer: so the first is heard of before the second asks. One that has
  * just come, and saw the record late, holds up the others for that and no longer. A node without a
- * rank gives it back. The holder renews after a third of the duration. What fails is tried again
- * after `retry_ms`, doubled up to RETRY_MOST_MS of tenure.c, after a reading.
+ * rank gives it back. The holder renews after a third of the duration, or as much earlier as the
+ * store's last write took. What fails is tried again after `retry_ms`, doubled up to RETRY_MOST_MS
+ * of tenure.c, after a reading.
+ *
+ * A renewal can be sent when the one before is answered, and has to be answered before the kernel's
+ * last whole second. So a store that takes longer for a write than tenure_keepable_ms(), which is
+ * somewhat less than half of that time, can't have the address kept: it would come and go, and
+ * between its times everybody else would wait for a record that is renewed in vain. A node that
+ * comes to have the right by so slow a write, or back after it had run out, gives it back, and asks
+ * for it again after a pause.
  *
  * Times are of CLOCK_BOOTTIME: a machine that was suspended wakes up knowing how long. One whose
  * clock stood still with it has the address until its next renewal is refused. What was slept ends
@@ -46,6 +61,7 @@
 #include <stdint.h>
 
 #include "model/lease.h"
+#include "plan/pending_writes.h"
 
 /* Milliseconds; alike on all nodes but for the duration, which each record names. */
 struct tenure_rules {
@@ -63,6 +79,9 @@ extern const struct tenure_rules tenure_rules_default;
 
 /* What is wrong with the rules, in words; NULL: nothing. */
 const char *tenure_rules_error(const struct tenure_rules *rules);
+
+/* How long a write may take so that the address can be kept; see above. */
+int64_t tenure_keepable_ms(const struct tenure_rules *rules);
 
 enum tenure_step {
     TENURE_WAIT,    /* until tenure_next_ms() */
@@ -92,10 +111,13 @@ struct tenure {
     enum tenure_step asked; /* an answer is due to this; TENURE_WAIT: to nothing */
     int64_t asked_ms;
     struct lease_record wish; /* what was asked to be written */
-    bool unanswered;          /* and may have been, or be yet */
-    struct lease_record late; /* the same, of a tenure whose time is over; no holder: none */
-    int64_t pause_ms;         /* of the last failure; 0: the last attempt did not fail */
-    int64_t not_before_ms;    /* of the next attempt */
+    struct pending_writes pending;
+    int64_t took_ms;       /* what the last write took, or for how long it was waited for */
+    bool giving_back;      /* the store is too slow to keep it */
+    int64_t slow_pause_ms; /* the last pause for that reason; 0: the store is quick enough */
+    int64_t slow_until_ms; /* nothing is taken before */
+    int64_t pause_ms;      /* of the last failure; 0: the last attempt did not fail */
+    int64_t not_before_ms; /* of the next attempt */
 
     enum tenure_sight sight;
     bool stale; /* something else may be in the store by now: to be read before a write */
@@ -109,7 +131,7 @@ struct tenure {
     int64_t acquired_wall_ms; /* of this node's tenure in this life, as records say; 0: none */
     int64_t sure_ms;          /* until when none of this is forgotten; 0: there is nothing */
     bool renewed;             /* `renewed_ms` is a time */
-    int64_t renewed_ms;       /* when the last write that succeeded was sent */
+    int64_t renewed_ms;       /* when the last write that is proved was sent */
     int64_t inherited_ms;     /* until when the kernel has it from an earlier life; 0: it has not */
 };
 
@@ -147,6 +169,18 @@ enum tenure_step tenure_next(struct tenure *tenure, int64_t now_ms, int64_t wall
 
 /* When tenure_next() has something to ask without an event; INT64_MAX: never. */
 int64_t tenure_next_ms(const struct tenure *tenure);
+
+/*
+ * For how long the answer to what was just asked is worth to be waited for. A renewal is given up
+ * in time for another one; who has nothing to lose waits for as long as a right would last.
+ */
+int64_t tenure_limit_ms(const struct tenure *tenure);
+
+/*
+ * What the last write took, where that is too long to keep the address and concerns nobody else; 0:
+ * it is quick enough, or another node has it.
+ */
+int64_t tenure_slow_ms(const struct tenure *tenure);
 
 /*
  * When another's time by the record that is known is over, unless it is renewed; INT64_MAX where it

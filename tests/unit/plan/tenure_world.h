@@ -19,7 +19,6 @@ enum {
     MESSAGES = 96,
     TICK_MS = 20,
     NEVER = INT32_MAX,
-    PATIENCE_MS = 2000, /* of a request */
 };
 
 /* What becomes of one message; milliseconds, NEVER: it is lost. */
@@ -148,7 +147,7 @@ static void publish(struct world *world)
 }
 
 /* By a person; not while a creation is under way: see plan/tenure.h. */
-static void world_delete(struct world *world)
+static inline void world_delete(struct world *world)
 {
     for (size_t i = 0; i < MESSAGES; i++) {
         const struct message *message = &world->messages[i];
@@ -294,7 +293,8 @@ static void run_agent(struct world *world, struct world_node *node)
 {
     if (world->now < node->stopped_until)
         return;
-    if (node->tenure.asked != TENURE_WAIT && world->now - node->asked_at >= PATIENCE_MS) {
+    if (node->tenure.asked != TENURE_WAIT &&
+        world->now - node->asked_at >= tenure_limit_ms(&node->tenure)) {
         node->request++;
         tenure_failed(&node->tenure, false, clock_of(world, node));
     }

@@ -33,7 +33,7 @@ static void assert_heals(struct world *world)
         node->stopped_until = node->cut_until = 0;
         tenure_rank(&node->tenure, i, clock_of(world, node));
     }
-    run_for(world, 2 * PATIENCE_MS + 2 * world->rules.duration_ms);
+    run_for(world, 4 * world->rules.duration_ms);
     assert_int_equal(holders(world), 1);
     int holder = world->last_holder, moved = world->moved;
     run_for(world, 3 * world->rules.duration_ms);
@@ -287,7 +287,7 @@ static void it_is_back_with_the_store(void **state)
     int64_t begin = world.now;
     while (holders(&world) == 0)
         tick(&world);
-    assert_in_range(world.now - begin, 1, PATIENCE_MS + 1100);
+    assert_in_range(world.now - begin, 1, tenure_keepable_ms(&world.rules) + 1100);
 }
 
 static void one_that_does_not_move_costs_three_writes_a_claim(void **state)
