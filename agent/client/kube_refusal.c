@@ -50,14 +50,22 @@ static const char *words_of(int status)
     }
 }
 
+static bool is_over_quota(const char *why)
+{
+    return strstr(why, "exceeded quota") != NULL;
+}
+
 bool kube_refusal_by_admission(const char *why)
 {
-    return strstr(why, "ValidatingAdmissionPolicy") || strstr(why, "admission webhook");
+    return strstr(why, "ValidatingAdmissionPolicy") || strstr(why, "admission webhook") ||
+           is_over_quota(why);
 }
 
 /* What mends what somebody else behind the API says. */
 static const char *remedy_of_words(const char *why)
 {
+    if (is_over_quota(why))
+        return "raise the ResourceQuota of that namespace: kubectl get resourcequota -A";
     if (kube_refusal_by_admission(why))
         return "let that admission policy or webhook allow it (kubectl get "
                "validatingadmissionpolicies,validatingwebhookconfigurations)";

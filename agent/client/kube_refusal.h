@@ -18,5 +18,6 @@ const char *kube_refusal_read(int status, const struct text *body, const char *l
 /* Makes text from elsewhere fit to be shown: one line of printable characters. */
 void kube_refusal_clean(char *text);
 
-/* Whether a refusal's words are those of an admission policy or webhook, and not of RBAC. */
+/* Whether a refusal's words are those of an admission policy, webhook or quota, and not of
+ * RBAC. */
 bool kube_refusal_by_admission(const char *why);

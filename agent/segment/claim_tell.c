@@ -51,6 +51,25 @@ static const char *why_barred(const struct own_claim *claim, const struct claim_
     return "another node comes before this one";
 }
 
+/* Why this node has not got what no other node has. */
+static const char *why_waiting(const struct own_claim *claim)
+{
+    const struct tenure *tenure = &claim->tenure;
+    if (claim->trouble[0])
+        return claim->trouble;
+    if (claim->slowest_ms)
+        return "its store is too slow for it: see agentctl faults";
+    if (tenure->sight == TENURE_UNKNOWN)
+        return "its record was not read yet";
+    if (tenure->sight == TENURE_ABSENT || claim_is_anothers(claim))
+        return "its last holder may have it still";
+    if (!tenure->seen.holder[0])
+        return "it is free, and asked for";
+    return tenure->acquired_wall_ms
+               ? "this node's own renewal was not answered yet"
+               : "this node had it before it started, and waits for that to end";
+}
+
 static void say_why(const struct own_claim *claim, const struct claim_address *address,
                     struct claim_row *row)
 {
@@ -64,7 +83,7 @@ static void say_why(const struct own_claim *claim, const struct claim_address *a
     else if (row->state == CLAIM_OTHER)
         words = "another node has it";
     else if (row->state == CLAIM_WAITING)
-        words = claim->trouble[0] ? claim->trouble : "its last holder may have it still";
+        words = why_waiting(claim);
     else if (row->state == CLAIM_TAKING)
         words = "it is probed for";
     (void)snprintf(row->why, sizeof(row->why), "%s", words);
@@ -146,10 +165,34 @@ static void tell_taken(const struct claims *claims)
 static const struct own_claim *failing(const struct claims *claims)
 {
     vec_each(struct own_claim *const, claim, &claims->list) {
-        if ((*claim)->failures >= FAILURES_MEANT)
+        if ((*claim)->failures >= FAILURES_MEANT || (*claim)->not_written >= FAILURES_MEANT)
             return *claim;
     }
     return NULL;
+}
+
+static const struct own_claim *slow(const struct claims *claims)
+{
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        if ((*claim)->slowest_ms)
+            return *claim;
+    }
+    return NULL;
+}
+
+static void add_slow(const struct claims *claims, const struct own_claim *claim,
+                     struct faults *faults)
+{
+    const struct tenure_rules *rules = &claim->tenure.rules;
+    char place[HOLDING_KEY_MAX + 16];
+    (void)snprintf(place, sizeof(place), "%s %s", claims->options.store.ops->name, claim->key);
+    faults_add(
+        faults, place,
+        "see why the store's writes are slow (etcd's disk; of Leases, admission webhooks), or "
+        "lengthen addresses.duration on all nodes",
+        "a write %s %.1f s; a claim of %" PRId64 " s can't be kept above %.1f s",
+        claim->failures ? "was not answered in" : "took", (double)claim->slowest_ms / SECOND_MS,
+        rules->duration_ms / SECOND_MS, (double)tenure_keepable_ms(rules) / SECOND_MS);
 }
 
 /* A member of the store that is started anew takes the watch with it, and another one has it soon.
@@ -170,7 +213,7 @@ static void tell_store(const struct claims *claims)
     AUTOFAULTS struct faults faults = { 0 };
     char place[HOLDING_KEY_MAX + 16];
     const char *name = claims->options.store.ops->name;
-    const struct own_claim *claim = failing(claims);
+    const struct own_claim *claim = failing(claims), *slow_one = slow(claims);
     if (claim) {
         (void)snprintf(place, sizeof(place), "%s %s", name, claim->key);
         faults_add(&faults, place, claim->remedy, "a claim can't be asked for: %s", claim->trouble);
@@ -179,6 +222,8 @@ static void tell_store(const struct claims *claims)
         faults_add(&faults, place, claims->watch_remedy, "claims of others are heard of late: %s",
                    claims->watch_trouble);
     }
+    if (slow_one && !claim)
+        add_slow(claims, slow_one, &faults);
     if (claims->removal.trouble[0] && !claim) {
         (void)snprintf(place, sizeof(place), "%s %s", name, claims->removal.key);
         faults_add(&faults, place, claims->removal.remedy,

@@ -67,10 +67,7 @@ static void follow_right(struct own_claim *claim, bool has_right, int64_t now_ms
 /* Hosts that were cut off with this node may know a former holder, and so may it. */
 static void seek_holder(struct own_claim *claim, int64_t now_ms)
 {
-    const struct lease_record *seen = &claim->tenure.seen;
-    bool other = claim->tenure.sight == TENURE_THERE && seen->holder[0] &&
-                 strcmp(seen->holder, claim->claims->node) != 0;
-    if (!claim->cut_off || claim->failures || (!claim->has_right && !other))
+    if (!claim->cut_off || claim->failures || (!claim->has_right && !claim_is_anothers(claim)))
         return;
     claim->cut_off = false;
     if (claim->has_right)
@@ -93,6 +90,25 @@ static void note_gained(struct own_claim *claim, int64_t now_ms)
 {
     if (!claim->has_right && tenure_lifetime_s(&claim->tenure, now_ms) > 0)
         claim->held_since_ms = now_ms;
+}
+
+bool claim_is_anothers(const struct own_claim *claim)
+{
+    const struct lease_record *seen = &claim->tenure.seen;
+    return claim->tenure.sight == TENURE_THERE && seen->holder[0] &&
+           strcmp(seen->holder, claim->claims->node) != 0;
+}
+
+/* What another has is not written here, so nothing tells any more whether it could be. */
+static void note_pace(struct own_claim *claim)
+{
+    int64_t slow_ms = tenure_slow_ms(&claim->tenure);
+    claim->slowest_ms = slow_ms ? MAX(claim->slowest_ms, slow_ms) : 0;
+    if (!claim_is_anothers(claim))
+        return;
+    claim->not_written = 0;
+    if (claim->failures == 0)
+        claim->trouble[0] = '\0';
 }
 
 static void note_holder(struct own_claim *claim)
@@ -151,6 +167,7 @@ void claim_rank(struct own_claim *claim, int64_t now_ms)
 {
     note_gained(claim, now_ms);
     note_holder(claim);
+    note_pace(claim);
     const struct placement placement = placement_of(claim);
     bool may = claim->wanted && claim->reason == PLACEMENT_MAY && can_speak(claim);
     tenure_rank(&claim->tenure, may ? placement_rank(&placement, now_ms) : TENURE_NO_RANK, now_ms);
@@ -163,16 +180,38 @@ void claim_rank(struct own_claim *claim, int64_t now_ms)
 
 /* ---- Answers ---- */
 
-/* A request on a connection that stands does not fail while packets vanish: it is answered late. */
+/* A write that was given up says for how long, and what that means. */
+static void note_trouble(struct own_claim *claim, const struct claim_answer *answer, bool given_up)
+{
+    const struct tenure_rules *rules = &claim->tenure.rules;
+    char limit[64] = "";
+    if (given_up)
+        (void)snprintf(
+            limit, sizeof(limit), "; a claim of %" PRId64 " s can't be kept above %.1f s",
+            rules->duration_ms / SECOND_MS, (double)tenure_keepable_ms(rules) / SECOND_MS);
+    (void)snprintf(claim->trouble, sizeof(claim->trouble), "%s%s", answer->why, limit);
+    claim->remedy = answer->remedy;
+}
+
+/*
+ * Writes are counted by themselves: between two that are refused there is a good reading. A
+ * request on a connection that stands does not fail while packets vanish: it is answered late.
+ */
 static void note_outcome(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
 {
+    const struct tenure *tenure = &claim->tenure;
     bool failed = answer->outcome == CLAIM_FAILED;
-    bool late = now_ms - claim->tenure.asked_ms >= LATE_MS;
+    bool is_write = tenure->asked != TENURE_READ;
+    int64_t took_ms = now_ms - tenure->asked_ms;
     claim->failures = failed ? claim->failures + 1 : 0;
-    claim->cut_off |= failed || late;
-    claim->remedy = failed ? answer->remedy : NULL;
+    if (is_write)
+        claim->not_written = failed ? claim->not_written + 1 : 0;
+    claim->cut_off |= failed || took_ms >= LATE_MS;
     claim->claims->options.counts->failures += failed;
-    (void)snprintf(claim->trouble, sizeof(claim->trouble), "%s", failed ? answer->why : "");
+    if (failed)
+        note_trouble(claim, answer, is_write && took_ms >= tenure_keepable_ms(&tenure->rules));
+    else if (claim->not_written == 0)
+        claim->trouble[0] = '\0';
 }
 
 static void take_read(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
@@ -268,7 +307,7 @@ static int send_step(struct own_claim *claim, enum tenure_step step)
         .wish = step == TENURE_READ ? NULL : &tenure->wish,
         .over = is_change ? &tenure->seen : NULL,
         .version = is_change ? tenure->version : NULL,
-        .limit_ms = tenure->rules.duration_ms / 4,
+        .limit_ms = tenure_limit_ms(tenure),
         .told = on_told,
         .context = claim,
     };

@@ -44,10 +44,12 @@ struct own_claim {
     int64_t nobody_ms;     /* since when nobody may have it, by what is written; 0: not so */
     enum claim_state told; /* and since when that is so */
     int64_t since_wall_ms;
-    int64_t read_ms;   /* when it was read last */
-    unsigned failures; /* of the store, in a row */
-    char trouble[256]; /* of the last */
+    int64_t read_ms;      /* when it was read last */
+    unsigned failures;    /* of the store, in a row */
+    unsigned not_written; /* of its writes, in a row: who may not write may read all the same */
+    char trouble[256];    /* of the last */
     const char *remedy;
+    int64_t slowest_ms; /* of writes, since they take too long to keep it; 0: they do not */
 };
 
 /* The deletion of a record that nobody wants; one is under way at a time. */
@@ -141,6 +143,8 @@ int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms);
 int64_t claim_stuck_ms(const struct own_claim *claim);
 /* When nobody has had it for long, and what is written keeps this node from it; likewise. */
 int64_t claim_nobody_ms(const struct own_claim *claim);
+/* Another node has it by its record. */
+bool claim_is_anothers(const struct own_claim *claim);
 /* Nothing of it is left to be done. */
 bool claim_is_over(const struct own_claim *claim);
 

@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "base/macro.h"
+#include "client/kube_refusal.h"
 #include "client/kube_write.h"
 #include "segment/lease_watch.h"
 
@@ -84,7 +85,8 @@ static void on_told(void *context, const struct kube_result *result)
         .version = version,
         .since_ms = watch ? lease_watch_since_ms(watch) : INT64_MAX,
         .why = result->why,
-        .remedy = result->status == 403 ? rights : result->remedy,
+        .remedy = result->status == 403 && !kube_refusal_by_admission(result->why) ? rights
+                                                                                   : result->remedy,
     };
     if (answer.outcome == CLAIM_DONE && request->verb != KUBE_DELETE) {
         const char *wrong = lease_read(result->object, &record, version);

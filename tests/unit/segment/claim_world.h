@@ -79,6 +79,8 @@ static inline void begin(struct world *world)
     claims->options.rules = tenure_rules_default;
     claims->options.failback_ms = FAILBACK_NEVER;
     claims->options.counts = &world->counts;
+    claims->options.faults = fault_book_new();
+    assert_non_null(claims->options.faults);
     claims->node = (char *)"node-1";
     claim_records_begin(claims);
     world->claim.claims = claims;
@@ -91,6 +93,7 @@ static inline void begin(struct world *world)
 static inline void end(struct world *world)
 {
     claim_records_end(&world->claims);
+    fault_book_free(world->claims.options.faults);
     deferred_free(world->claims.turn);
     sd_event_unref(world->event);
 }

@@ -5,7 +5,8 @@
  * neither a kernel nor a wire.
  *
  * Words of a script: "?" a turn; "barred", "may", "unwanted"; the answer to what was asked:
- * "absent", "free" (a record of nobody), "other", "done", "conflict", "fail"; "heard" another's
+ * "absent", "free" (a record of nobody), "other", "done", "conflict", "fail", "own" (what is known
+ * already); "heard" another's
  * record by the watch, "gone" that there is none; "+N" N milliseconds later.
  */
 #include "claim_world.h"
@@ -27,7 +28,14 @@ static void obey(struct world *world, const char *word)
             return;
         }
     }
-    if (strcmp(word, "?") == 0) {
+    if (strcmp(word, "own") == 0) {
+        const struct tenure *tenure = &world->claim.tenure;
+        const struct claim_answer own = { .outcome = CLAIM_DONE,
+                                          .record = &tenure->seen,
+                                          .version = tenure->version,
+                                          .since_ms = INT64_MAX };
+        world->asked.told(world->asked.context, &own);
+    } else if (strcmp(word, "?") == 0) {
         claim_rank(&world->claim, now_of(world));
         claim_ask(&world->claim, now_of(world));
     } else if (strcmp(word, "heard") == 0) {
@@ -270,12 +278,73 @@ static void who_does_not_renew_is_told(void **state)
     }
 }
 
+/* What is told of the store: the message, or "" for nothing. */
+static const char *told(struct world *world)
+{
+    struct own_claim *list[] = { &world->claim };
+    claim_rank(&world->claim, now_of(world));
+    world->claims.list.items = list;
+    world->claims.list.count = 1;
+    claims_tell(&world->claims);
+    world->claims.list.items = NULL;
+    world->claims.list.count = 0;
+    struct fault_book *book = world->claims.options.faults;
+    return fault_book_count(book) ? fault_book_at(book, 0)->message : "";
+}
+
+/* A good reading between two refused writes is no comfort. */
+static void writes_that_are_refused_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        bool told;
+    } cases[] = {
+        { "? free ? fail +260 ?", false },
+        { "? free ? fail +260 ? free ? fail", true },
+        { "? free ? fail +260 ? free ? fail +510 ? free", true },
+        { "watched ? absent ? fail +260 ? absent ? fail", true },
+        { "? free ? fail +260 ? free ? fail +510 ? free ? done", false },
+        { "? free ? fail +260 ? free ? fail +510 ? other", false },
+        { "? free ? done +3400 ? fail +260 ? own ? fail", true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct world world;
+        begin(&world);
+        play(&world, cases[i].script);
+        const char *message = told(&world);
+        if (cases[i].told != (strcmp(message, "a claim can't be asked for: refused") == 0))
+            fail_msg("\"%s\": told \"%s\"", cases[i].script, message);
+        end(&world);
+    }
+}
+
+/* The figure is of the write that took longest, and goes with the first that is quick enough. */
+static void writes_that_take_too_long_are_told(void **state)
+{
+    (void)state;
+    struct world world;
+    begin(&world);
+    play(&world, "? free ?");
+    world.claim.tenure.asked_ms -= 4700; /* so long ago */
+    play(&world, "done ?");
+    assert_string_equal(world.log, "read update release"); /* it can't be kept */
+    assert_string_equal(told(&world),
+                        "a write took 4.7 s; a claim of 10 s can't be kept above 3.2 s");
+    play(&world, "done ?");
+    assert_string_equal(told(&world), "");
+    assert_string_equal(world.log, "read update release update");
+    end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_meets_each_event),
         cmocka_unit_test(who_does_not_renew_is_told),
         cmocka_unit_test(that_nobody_may_have_it_is_told),
+        cmocka_unit_test(writes_that_are_refused_are_told),
+        cmocka_unit_test(writes_that_take_too_long_are_told),
         cmocka_unit_test(records_are_deleted_when_nobody_can_want_them),
         cmocka_unit_test(what_a_claim_wants_or_another_took_stays),
         cmocka_unit_test(a_deletion_that_fails_is_told_and_tried_again_with_pauses),
