@@ -151,6 +151,7 @@ static const struct config_key services_keys[] = {
     { "timeouts", parse_section, .keys = timeouts_keys },
     { "maps", parse_section, .keys = maps_keys },
     { "firewall", parse_section, .keys = firewall_keys },
+    { "firewallFault", parse_firewall_fault, FIELD(services.firewall_fault) },
     { "healthz", parse_endpoint, FIELD(services.healthz) },
     { "proxyModeListen", parse_endpoint, FIELD(services.proxy_mode) },
     { NULL },

@@ -38,6 +38,10 @@ extern const char *const claim_group_names[CLAIM_GROUPS];
 
 /* addresses.failback: who has an address keeps it. */
 enum { CLAIM_FAILBACK_NEVER = -1 };
+/* services.firewallFault: whether an address stays announced while netfilter drops what its
+ * Services forward. */
+enum firewall_fault { FIREWALL_FAULT_KEEP, FIREWALL_FAULT_WITHDRAW, FIREWALL_FAULTS };
+extern const char *const firewall_fault_names[FIREWALL_FAULTS];
 /* services.firewall.mode: what our table of nftables does with packets to opened ports. */
 enum firewall_mode { FIREWALL_OFF, FIREWALL_MARK, FIREWALL_ACCEPT, FIREWALL_MODES };
 extern const char *const firewall_mode_names[FIREWALL_MODES];
@@ -99,7 +103,8 @@ struct config {
             enum firewall_scope scope;
             bool node_ports; /* node ports count as opened; default false */
         } firewall;
-        char *healthz;    /* "address:port" */
+        enum firewall_fault firewall_fault; /* default keep */
+        char *healthz;                      /* "address:port" */
         char *proxy_mode; /* services.proxyModeListen, likewise; NULL: not served */
     } services;
     struct {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The section services.firewall of agentd.yaml: its keys, and the parsers of its values. */
+/*
+ * The section services.firewall of agentd.yaml: its keys, and the parsers of its values; and
+ * services.firewallFault, which is of firewalls of others.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +13,18 @@
 
 #define FIELD(member) .offset = offsetof(struct config, services.firewall.member)
 
+const char *const firewall_fault_names[FIREWALL_FAULTS] = { "keep", "withdraw" };
 const char *const firewall_mode_names[FIREWALL_MODES] = { "off", "mark", "accept" };
 const char *const firewall_scope_names[FIREWALL_SCOPES] = { "all", "holder" };
+
+void parse_firewall_fault(struct parse *parse, const struct config_key *key, const struct doc *node,
+                          void *field)
+{
+    (void)key;
+    unsigned fault = *(enum firewall_fault *)field;
+    parse_word(parse, node, firewall_fault_names, FIREWALL_FAULTS, &fault);
+    *(enum firewall_fault *)field = (enum firewall_fault)fault;
+}
 
 void parse_firewall_mode(struct parse *parse, const struct config_key *key, const struct doc *node,
                          void *field)

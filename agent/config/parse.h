@@ -104,6 +104,7 @@ void parse_lease_namespace(struct parse *, const struct config_key *, const stru
                            void *char_field);
 /* The section services.firewall; firewall.c */
 extern const struct config_key firewall_keys[];
+void parse_firewall_fault(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_firewall_mode(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_firewall_scope(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_mark(struct parse *, const struct config_key *, const struct doc *, void *uint32_field);

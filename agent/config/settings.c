@@ -216,6 +216,12 @@ static void write_packet_path(struct json *json, const struct config *config, co
     json_string(json, NULL, packet_path_names[*(const enum packet_path *)field]);
 }
 
+static void write_firewall_fault(struct json *json, const struct config *config, const void *field)
+{
+    (void)config;
+    json_string(json, NULL, firewall_fault_names[*(const enum firewall_fault *)field]);
+}
+
 static void write_firewall_mode(struct json *json, const struct config *config, const void *field)
 {
     (void)config;
@@ -289,6 +295,7 @@ static value_writer writer_of(config_parser parser)
         { parse_kubernetes, write_kubernetes },
         { parse_label_value, write_string },
         { parse_lease_namespace, write_string },
+        { parse_firewall_fault, write_firewall_fault },
         { parse_firewall_mode, write_firewall_mode },
         { parse_firewall_scope, write_firewall_scope },
         { parse_mark, write_mark },

@@ -208,6 +208,24 @@ def the_firewall_drops_what_is_forwarded(world):
     world.node.run("nft", "delete", "table", "inet", "firewall")
 
 
+@rows(43, cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
+      remedy="accept in the host's forward chains", beside="netfilter on this node drops",
+      says={"explain 203.0.113.20": ("withheld", "not proved: netfilter on this node drops what Services forward")})
+def the_firewall_drops_what_is_forwarded_and_that_withdraws(world):
+    """services.firewallFault: withdraw: what fails the self-test through netfilter is not announced, and comes back."""
+    world.reload(firewallFault="withdraw")
+    world.node.run("nft", "-f", "-", text=FIREWALL % "meta nfproto ipv6 accept;")
+    wait(lambda: "withheld" in world.agent.ctl("explain", "203.0.113.20").out, "the address to be withheld")
+    yield
+    routes = world.agent.json("routes")["items"]
+    states = {item["prefix"]: item["state"] for item in routes if item["kind"] == "service"}
+    assert states["203.0.113.10/32"] == states["203.0.113.20/32"] == "withheld", states
+    assert states["fd00:203::a/128"] == states["fd00:203::14/128"] == "announced", states
+    world.node.run("nft", "delete", "table", "inet", "firewall")
+    world.announced(world.web, world.single)
+    world.reload()
+
+
 @rows(43, cause=("firewall, IPv6", "netfilter on this node drops what Services forward to its pods"),
       remedy="accept in the host's forward chains")
 def the_firewall_drops_what_is_forwarded_of_one_family(world):

@@ -232,10 +232,20 @@ static bool is_way_in(const struct nat_engine *engine, uint32_t uplink, uint8_t 
     return found || sorted_find(ways, &way);
 }
 
-/* The first aim of a family of which nothing passes, and what was found of it. */
-static bool find_closed(struct nat_engine *engine, uint8_t family, struct firewall_aim *ret_aim,
-                        struct found *ret_found)
+/* Of a protocol that packets are sent of; SCTP has none. */
+static unsigned bit_of(enum protocol protocol)
 {
+    return protocol == PROTOCOL_TCP ? 1 : protocol == PROTOCOL_UDP ? 2 : 0;
+}
+
+/*
+ * The first aim of a family of which nothing passes, and what was found of it. Returns the bits of
+ * all protocols of which nothing passes by some uplink.
+ */
+static unsigned find_closed(struct nat_engine *engine, uint8_t family, struct firewall_aim *ret_aim,
+                            struct found *ret_found)
+{
+    unsigned closed = 0;
     static const enum protocol protocols[] = { PROTOCOL_TCP, PROTOCOL_UDP };
     vec_each(const struct nat_attachment, it, &engine->node.wanted) {
         if (it->hook != NAT_HOOK_UPLINK_IN || !is_way_in(engine, it->ifindex, family))
@@ -245,12 +255,26 @@ static bool find_closed(struct nat_engine *engine, uint8_t family, struct firewa
             const struct found found = look(engine, &aim);
             if (!found.asked.sent || is_open_way(&found))
                 continue;
-            *ret_aim = aim;
-            *ret_found = found;
-            return true;
+            if (!closed) {
+                *ret_aim = aim;
+                *ret_found = found;
+            }
+            closed |= bit_of(protocols[i]);
         }
     }
-    return false;
+    return closed;
+}
+
+static bool withdraws(const struct nat_engine *engine)
+{
+    return engine->config->services.firewall_fault == FIREWALL_FAULT_WITHDRAW;
+}
+
+static void set_closed(struct nat_engine *engine, uint8_t family, unsigned closed)
+{
+    unsigned *known = &engine->firewall.closed[family == IP_V6];
+    engine->firewall.moved |= *known != closed && withdraws(engine);
+    *known = closed;
 }
 
 /* Looks in one family; tells what is so for the second time. Returns whether all is well. */
@@ -259,14 +283,18 @@ static bool judge(struct nat_engine *engine, uint8_t family, struct firewall_mis
 {
     struct firewall_aim aim;
     struct found found;
-    if (!find_closed(engine, family, &aim, &found)) {
+    const unsigned closed = find_closed(engine, family, &aim, &found);
+    if (!closed) {
         miss->looks = 0;
+        set_closed(engine, family, 0);
         return true;
     }
     bool again = miss->aim.uplink == aim.uplink && miss->aim.protocol == aim.protocol;
     *miss = (struct firewall_miss){ aim, again ? miss->looks + 1 : 1 };
-    if (miss->looks >= TELL_AFTER)
+    if (miss->looks >= TELL_AFTER) {
         tell(engine, &found, faults);
+        set_closed(engine, family, closed);
+    }
     return false;
 }
 
@@ -283,20 +311,52 @@ static bool is_open(struct nat_firewall *firewall)
     return firewall->passage;
 }
 
-void nat_firewall_look(struct nat_engine *engine, int64_t now_ms)
+bool nat_firewall_look(struct nat_engine *engine, int64_t now_ms)
 {
     struct nat_firewall *firewall = &engine->firewall;
     AUTOFAULTS struct faults faults = { 0 };
 
     const bool others = firewall->generation != engine->generation;
     if (!engine->synced || (is_asked(engine) && !others && now_ms < firewall->due_ms))
-        return;
+        return false;
     firewall->generation = engine->generation;
     firewall->due_ms = now_ms;
     if (is_asked(engine) && is_open(firewall)) {
         bool four = judge(engine, IP_V4, &firewall->misses[0], &faults);
         bool six = judge(engine, IP_V6, &firewall->misses[1], &faults);
         firewall->due_ms += four && six ? CALM_MS : 0;
+    } else { /* nobody may drop anything */
+        set_closed(engine, IP_V4, 0);
+        set_closed(engine, IP_V6, 0);
     }
     nat_state_report(engine, "firewall", &faults);
+    return firewall->moved;
+}
+
+/* Whether an address has a port that is forwarded, but for the firewall. */
+static bool is_closed(const struct nat_row *row, const struct ip *address, unsigned closed)
+{
+    for (uint32_t i = 0; i < row->family_count; i++) {
+        vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
+            if (closed & bit_of(frontend->protocol) && ip_equal(&frontend->address, address) &&
+                frontend->from[NAT_ORIGIN_OUTSIDE].act == NAT_ACT_FORWARD)
+                return true;
+        }
+    }
+    return false;
+}
+
+void nat_firewall_refute(const struct nat_engine *engine, const struct nat_row *row,
+                         nat_proof_list *list)
+{
+    const unsigned *closed = engine->firewall.closed;
+    if (!withdraws(engine) || !(closed[0] | closed[1]))
+        return;
+    vec_each(struct nat_proof, proof, list) {
+        if (!is_closed(row, &proof->address, closed[proof->address.family == IP_V6]))
+            continue;
+        proof->as_planned = proof->served = false;
+        (void)snprintf(proof->why, sizeof(proof->why),
+                       "netfilter on this node drops what Services forward");
+    }
 }

@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include "apply/nat/passage.h"
+#include "apply/nat/prove.h"
+#include "plan/nat.h"
 
 struct nat_engine;
 
@@ -31,7 +33,16 @@ struct nat_firewall {
     struct firewall_miss misses[2]; /* IPv4, IPv6 */
     int64_t due_ms;                 /* of the next look, monotonic */
     uint32_t generation;            /* of the rules that were tried last */
+    unsigned closed[2];             /* IPv4, IPv6: bits of protocols of which nothing passes */
+    bool moved;                     /* `closed` is another since the last round has proved */
 };
 
-/* Sends packets if it is time, and there is somebody to drop them. */
-void nat_firewall_look(struct nat_engine *engine, int64_t now_ms);
+/*
+ * Sends packets if it is time, and there is somebody to drop them. Returns whether something is to
+ * be proved anew: with services.firewallFault withdraw, other protocols pass than did.
+ */
+bool nat_firewall_look(struct nat_engine *engine, int64_t now_ms);
+
+/* Takes the proofs back of addresses of a row that nothing passes to, where that withdraws. */
+void nat_firewall_refute(const struct nat_engine *engine, const struct nat_row *row,
+                         nat_proof_list *list);

@@ -107,6 +107,7 @@ static int prove_row(struct nat_engine *engine, const struct nat_row *row,
         r = nat_prove(engine->plane, &engine->node.origins, row, &list, &faults, &lost);
     if (r == 0 && !engine->node.attached)
         refute(&list);
+    nat_firewall_refute(engine, row, &list);
     leave_inherited(engine, &list, &addresses);
     if (r == 0)
         r = nat_proofs_change(changes, row, &addresses, &list);

@@ -232,9 +232,9 @@ static int go_over_rest(struct nat_engine *engine, int64_t now_ms)
     return dismiss_strangers(engine, now_ms);
 }
 
-static int prove_again(struct nat_engine *engine)
+static int prove_again(struct nat_engine *engine, const struct sorted *rows)
 {
-    sorted_each(struct nat_row *, row, &engine->unproved) {
+    sorted_each(struct nat_row *, row, rows) {
         int r = sorted_put(&engine->to_prove, row);
         if (r < 0)
             return r;
@@ -261,7 +261,9 @@ static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_
         return r;
     if (work->all || engine->node.moved)
         return go_over_rest(engine, now_ms);
-    return work->retry || work->node ? prove_again(engine) : 0;
+    if (engine->firewall.moved) /* it opens and shuts addresses without a word in the maps */
+        return prove_again(engine, &engine->rows);
+    return work->retry || work->node ? prove_again(engine, &engine->unproved) : 0;
 }
 
 static int write_and_prove(struct nat_engine *engine, struct round *round)
@@ -289,7 +291,7 @@ static void end_turns(struct nat_engine *engine)
 static void note_written(struct nat_engine *engine)
 {
     struct nat_status *status = &engine->status->nat;
-    engine->node.moved = false;
+    engine->node.moved = engine->firewall.moved = false;
     engine->synced |= engine->work.all && engine->status->source.synced;
     engine->complete |= engine->work.all;
     status->complete = engine->complete;

@@ -46,6 +46,13 @@ static void doubt(void *context)
     engine->upkeep.wake(engine->upkeep.context);
 }
 
+/* What the round is to prove, it finds itself. */
+static void prove_anew(void *context)
+{
+    struct nat_engine *engine = context;
+    engine->upkeep.wake(engine->upkeep.context);
+}
+
 static bool look_at_limits(void *context, int64_t now_ms)
 {
     struct nat_engine *engine = context;
@@ -108,8 +115,7 @@ static bool look_at_listeners(void *context, int64_t now_ms)
 
 static bool look_at_firewall(void *context, int64_t now_ms)
 {
-    nat_firewall_look(context, now_ms);
-    return false;
+    return nat_firewall_look(context, now_ms);
 }
 
 static bool look_at_routers(void *context, int64_t now_ms)
@@ -144,7 +150,7 @@ static const struct look looks[] = {
     { "nat room", 400, look_at_room, NULL },
     { "host settings", 1000, look_at_settings, doubt },
     { "listeners", 1000, look_at_listeners, NULL },
-    { "firewall", 500, look_at_firewall, NULL },
+    { "firewall", 500, look_at_firewall, prove_anew },
     { "routers", 500, look_at_routers, NULL },
     { "silent pods", 500, look_at_silent_pods, NULL },
     { "answers", 500, look_at_answers, NULL },
