@@ -113,15 +113,22 @@ static int find_edits(struct trial *trial, const object_list *wanted)
     return 0;
 }
 
+/* What is in force for a pool in force once these edits are; NULL: nothing. */
+static const struct object *after_edit(const struct trial *trial, const struct object *pool,
+                                       const struct edit *more)
+{
+    vec_each(const struct edit, edit, &trial->edits) {
+        if (edit->from == pool)
+            return edit->taken || edit == more ? edit->to : pool;
+    }
+    return pool;
+}
+
 /* The pools in force, with the edits that are taken over, and with one more. */
 static int list_with(const struct trial *trial, const struct edit *more, object_list *ret_list)
 {
     vec_each(struct object *, object, &trial->pools->objects) {
-        const struct object *now = *object;
-        vec_each(const struct edit, edit, &trial->edits) {
-            if (edit->from == now && (edit->taken || edit == more))
-                now = edit->to;
-        }
+        const struct object *now = after_edit(trial, *object, more);
         if (now && vec_push(ret_list, now) < 0)
             return -ENOMEM;
     }

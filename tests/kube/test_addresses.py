@@ -91,6 +91,20 @@ def test_an_edit_that_would_orphan_is_refused_also_by_the_next_leader(clean, mak
     gets(clean, web=["203.0.113.0"], api=["203.0.113.1"], last=["203.0.113.2"])
 
 
+def test_a_pool_is_renamed_while_its_addresses_are_in_use(clean, make):
+    """By one of a later name: it has the addresses, and its status counts them."""
+    controller = begin(make())
+    clean.put(pool("203.0.113.0/29"), service("web"))
+    gets(clean, web=["203.0.113.0"])
+    clean.api.delete("IPAddressPool", "lb", "default")
+    wait(lambda: "its removal is refused" in fault_texts(controller), "the fault")
+    clean.put(pool("203.0.113.0/29", name="other"))
+    counts = {"assignedIPv4": 1, "assignedIPv6": 0, "availableIPv4": 7, "availableIPv6": 0}
+    wait_equal(lambda: clean.api.get(path_of("IPAddressPool", "default", "other")).get("status"), counts, "counts")
+    wait_equal(lambda: controller.status()["faults"], [], "no fault")
+    gets(clean, web=["203.0.113.0"])
+
+
 def test_sharing_dual_stack_and_class(clean, make):
     begin(make(addresses={"loadBalancerClass": "example.com/ours"}))
     clean.put(pool("203.0.113.0/29", "fd00:203::/126"))

@@ -12,9 +12,9 @@ ALLOCATE = {"pools": {"allocate": True, "rest": "10m"}, "services": {"enabled": 
 FIRST, FIRST6 = "203.0.113.64", "fd00:203::40"
 
 
-def pool(lab, *addresses, **metadata):
+def pool(lab, *addresses, name="lb", **metadata):
     lab.write("pools.yaml", {"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool",
-                             "metadata": {"name": "lb", "namespace": "lb", **metadata},
+                             "metadata": {"name": name, "namespace": "lb", **metadata},
                              "spec": {"addresses": list(addresses)}})
 
 
@@ -131,6 +131,18 @@ def test_an_edit_that_would_orphan_is_refused(world):
     wait_equal(lambda: [fault.split(":")[1] for fault in pool_faults(agent)],
                [" its removal is refused, and the pool stays as it was"], "the fault of a removal")
     announced(world, "203.0.113.66")
+
+
+@ONE
+def test_a_pool_is_renamed_while_its_addresses_are_in_use(world):
+    """In one write of the file, to a later and to an earlier name: one pool, with what it had, and no fault."""
+    agent = world.given
+    for name in ("other", "before"):
+        pool(world, f"{FIRST}/30", f"{FIRST6}/126", name=name)
+        wait_equal(lambda: [(item["name"], item["used"]) for item in agent.json("pools")["items"]],
+                   [(name, 2)], "the pools")
+        assert pool_faults(agent) == []
+    gets(agent, web=[FIRST, FIRST6])
 
 
 @ONE

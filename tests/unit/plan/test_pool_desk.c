@@ -107,6 +107,47 @@ static void a_range_may_move_between_pools(void **state)
     assert_given(&world->desk, "a 192.0.2.1; ");
 }
 
+/* The pool in force under a name, and that it is there once. */
+static const struct pool *only_pool(const struct pool_desk *desk, const char *name)
+{
+    const struct pool *found = NULL;
+    vec_each(const struct pool, pool, &desk->table.pools) {
+        if (strcmp(pool->object->object.name, name) != 0)
+            continue;
+        assert_null(found);
+        found = pool;
+    }
+    assert_non_null(found);
+    assert_ptr_equal(pool_desk_find(desk, &found->object->object), found);
+    return found;
+}
+
+/* In one update, by one of a later and one of an earlier name. */
+static void a_pool_may_be_renamed(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world->fx.store;
+    static const char *const names[] = { "b", "c", "a", "d" };
+    put_service(store, "web", "a: b", "");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        AUTOFAULTS struct faults faults = { 0 };
+        struct pool_use use;
+        if (i)
+            assert_true(store_remove(store, "test", KIND_IP_POOL, "lb", names[i - 1]) >= 0);
+        put_pool(store, names[i], "addresses: [192.0.2.0/29]");
+        work(world);
+        pool_desk_faults(&world->desk, &faults);
+        assert_int_equal(faults.list.count, 0);
+        assert_int_equal(world->desk.table.pools.count, 1);
+        assert_int_equal(pool_use_count(&world->desk.assignments, &world->desk.table,
+                                        only_pool(&world->desk, names[i]), &use),
+                         0);
+        assert_int_equal(use.used[0], 1);
+        assert_int_equal(use.free[0], 7);
+        assert_given(&world->desk, "web 192.0.2.0; ");
+    }
+}
+
 static void of_several_edits_the_harmless_ones_pass(void **state)
 {
     struct world *world = *state;
@@ -224,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_DESK(an_edit_that_orphans_waits_for_its_services),
         WITH_DESK(a_range_may_move_between_pools),
+        WITH_DESK(a_pool_may_be_renamed),
         WITH_DESK(of_several_edits_the_harmless_ones_pass),
         WITH_DESK(what_a_service_gives_up_is_no_edits_fault),
         WITH_DESK(what_is_remembered_is_as_it_was),
