@@ -41,7 +41,7 @@ struct egress_client_use {
     uint64_t packets, bytes; /* both directions */
     uint64_t flows, refused; /* begun; not begun for want of a port or of room */
     size_t block_count;
-    struct egress_block blocks[EGRESS_BLOCKS_MAX]; /* in the order in which it got them */
+    struct egress_block blocks[EGRESS_BLOCKS_MAX]; /* in the order in which they are tried */
 };
 
 /* Whether a gateway is in service, for those outside. */

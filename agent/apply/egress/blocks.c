@@ -75,6 +75,18 @@ void egress_gate_tell_blocks(struct egress_gate *gate)
     }
 }
 
+bool egress_block_take_back(struct egress_gate *gate, uint32_t number)
+{
+    const uint64_t word = gate->blocks[number];
+    const struct installed_client *client = client_of(gate, (uint32_t)(word >> 32));
+    if (!client || !client->pod)
+        return false;
+    tell(gate, &event_ports_taken_back, number, word, client);
+    gate->told[number] = 0;
+    __atomic_store_n(&gate->blocks[number], 0, __ATOMIC_RELEASE);
+    return true;
+}
+
 void egress_blocks_free(struct egress_gate *gate, const installed_client_list *gone)
 {
     for (uint32_t number = 0; number < gate->block_limit; number++) {

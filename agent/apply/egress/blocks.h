@@ -19,5 +19,8 @@ typedef VEC(struct installed_client) installed_client_list; /* sorted by id */
 
 int egress_client_id_cmp(const void *a, const void *b);
 
+/* Takes back one block; false: nobody knows yet whose it is. */
+bool egress_block_take_back(struct egress_gate *gate, uint32_t number);
+
 /* Takes back all blocks of these clients. */
 void egress_blocks_free(struct egress_gate *gate, const installed_client_list *gone);

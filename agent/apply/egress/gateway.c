@@ -8,6 +8,7 @@
  */
 #include "apply/egress/clients.h"
 #include "apply/egress/gateway_inside.h"
+#include "apply/egress/idle.h"
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -37,7 +38,9 @@ static int map_arrays(struct egress_gate *gate)
     gate->client_limit = bpf_map__max_entries(gate->programs->maps.egress_ports);
     gate->block_limit = bpf_map__max_entries(gate->programs->maps.egress_blocks);
     gate->told = calloc(gate->block_limit, sizeof(*gate->told));
-    return gate->control && gate->ports && gate->blocks && gate->drops && gate->told ? 0 : -ENOMEM;
+    return gate->control && gate->ports && gate->blocks && gate->drops && gate->told
+               ? egress_idle_start(gate)
+               : -ENOMEM;
 }
 
 static int load(struct egress_gate *gate)
@@ -97,6 +100,7 @@ void egress_gate_close(struct egress_gate *gate)
     }
     egress_gateway_programs__destroy(gate->bare);
     egress_clients_done(gate);
+    egress_idle_done(gate);
     free(gate->told);
     free(gate->folder);
     free(gate);

@@ -13,6 +13,8 @@ struct installed_client {
     char *pod; /* "namespace/name"; NULL: an earlier agent's, not named yet */
 };
 
+struct egress_idle; /* of idle.h */
+
 struct egress_gate {
     struct nat_plane *nat;
     struct egress_gateway_programs *programs;
@@ -25,7 +27,8 @@ struct egress_gate {
     struct egress_control *control;
     struct egress_ports_value *ports;
     __u64 *blocks;
-    uint64_t *told; /* what the journal was told of each block */
+    uint64_t *told;           /* what the journal was told of each block */
+    struct egress_idle *idle; /* of each block; idle.h */
     struct egress_drop_value *drops;
     uint32_t client_limit, block_limit; /* entries of the arrays */
 

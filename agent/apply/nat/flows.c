@@ -90,6 +90,13 @@ void nat_plane_set_orphans(struct nat_plane *plane, nat_orphan_judge *judge, con
     plane->orphan_context = context;
 }
 
+void nat_plane_set_counter(struct nat_plane *plane, const struct nat_flow_counter *counter,
+                           void *context)
+{
+    plane->counter = counter;
+    plane->counter_context = context;
+}
+
 bool nat_flow_is_orphan(const struct nat_plane *plane, const struct nat_flow *flow)
 {
     return flow->hand == NAT_HAND_EGRESS && plane->is_orphan &&

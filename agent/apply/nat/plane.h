@@ -200,6 +200,15 @@ typedef bool nat_orphan_judge(const struct nat_flow *flow, const void *context);
 /* A gateway's flows are in this plane, and judged so. NULL: none are any more. */
 void nat_plane_set_orphans(struct nat_plane *plane, nat_orphan_judge *judge, const void *context);
 
+/* Who looks at a gateway's flows as the sweep comes by them. A round that fails has no end. */
+struct nat_flow_counter {
+    void (*flow)(void *context, const struct nat_tuple *reply); /* each once, by its reply's half */
+    void (*end)(void *context, int64_t now_ms);
+};
+/* NULL: nobody does any more. `counter` is borrowed. */
+void nat_plane_set_counter(struct nat_plane *plane, const struct nat_flow_counter *counter,
+                           void *context);
+
 /*
  * One slice of the sweep over "flows", which removes flows that are over. `ret_next_ms`: the time
  * until the next call (short during a round, long when there are no flows). Returns the number of

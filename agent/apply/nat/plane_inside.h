@@ -46,4 +46,6 @@ struct nat_plane {
     struct nat_sweep sweep;
     nat_orphan_judge *is_orphan; /* NULL: no gateway uses this plane */
     const void *orphan_context;
+    const struct nat_flow_counter *counter; /* NULL: nobody counts a gateway's flows */
+    void *counter_context;
 };

@@ -152,6 +152,8 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
             end_unmade(plane, key);
             continue;
         }
+        if (plane->counter && flow->hand == NAT_HAND_EGRESS && flow->half == NAT_HALF_REPLY)
+            plane->counter->flow(plane->counter_context, key);
         enum nat_state state;
         enum fate fate = judge(plane, key, flow, now_s, &state);
         ended += end_flow(plane, key, flow, fate, now_s);
@@ -185,13 +187,15 @@ static void begin_round(struct nat_plane *plane, int64_t now_mono_ms)
 }
 
 /* Returns after how many milliseconds to call again. */
-static int64_t end_round(struct nat_plane *plane)
+static int64_t end_round(struct nat_plane *plane, int64_t now_mono_ms)
 {
     struct nat_sweep *sweep = &plane->sweep;
     if (plane->filter_refilling)
         nat_filter_switch(plane);
     sweep->under_way = false;
     sweep->last = sweep->now;
+    if (plane->counter)
+        plane->counter->end(plane->counter_context, now_mono_ms);
     return sweep->last.seen ? ROUND_PAUSE_MS : EMPTY_PAUSE_MS;
 }
 
@@ -217,6 +221,6 @@ int nat_plane_sweep(struct nat_plane *plane, int64_t now_mono_ms, int64_t *ret_n
         return give_up(plane, r);
     if (r > 0)
         ended = look_at_slice(plane, (uint32_t)(now_mono_ms / SECOND_MS));
-    *ret_next_ms = sweep->walk.ended ? end_round(plane) : SLICE_PAUSE_MS;
+    *ret_next_ms = sweep->walk.ended ? end_round(plane, now_mono_ms) : SLICE_PAUSE_MS;
     return ended;
 }

@@ -3,6 +3,7 @@
  * The maps of egress, in the kernel: written by difference, known again by the next agent, empty at
  * the end. Needs root and BPF.
  */
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
 
@@ -378,6 +379,91 @@ static void test_blocks_of_nobody(void **state)
     gate_close(&world);
 }
 
+/* A flow of client 1 whose source port is the n-th that the gateway has. */
+static void gate_port_flow(struct gate_world *world, uint32_t n)
+{
+    const struct nat_tuple key = {
+        .src = nat_addr_of(&(struct ip){ .family = IP_V4, .bytes = { 198, 51, 100, 80 } }),
+        .dst = nat_addr_of(&world->gate->layout.sources[0][0]),
+        .sport = htons(53),
+        .dport = htons((uint16_t)(20000 + n)),
+        .protocol = PROTOCOL_UDP,
+    };
+    const struct nat_flow flow = {
+        .half = NAT_HALF_REPLY,
+        .hand = NAT_HAND_EGRESS,
+        .port = 1,
+        .generation = world->gate->ports[1].generation,
+        .check = nat_tuple_check(&key),
+        .seen_s = (uint32_t)(clock_mono_ms() / SECOND_MS),
+    };
+    assert_int_equal(nat_table_put(world->nat, NAT_MAP_FLOWS, &key, &flow, BPF_ANY), 0);
+}
+
+/* As the program does it. */
+static void gate_take(struct gate_world *world, uint32_t block)
+{
+    struct egress_ports_value *ports = &world->gate->ports[1];
+    world->gate->blocks[block] = UINT64_C(1) << 32 | 5;
+    ports->blocks[ports->count++] = (uint16_t)(block + 1);
+}
+
+/* Whole rounds of the sweep. A flow that may last for an hour is not over by them. */
+static void gate_rounds(struct gate_world *world, int count, int64_t *now_ms)
+{
+    for (int i = 0; i < count; i++) {
+        int64_t next_ms = 0;
+        do
+            assert_true(nat_plane_sweep(world->nat, *now_ms, &next_ms) >= 0);
+        while (next_ms < 1000);
+        *now_ms += 6000;
+    }
+}
+
+/* What the program may use, and whether a block is somebody's. */
+static void expect_blocks(struct gate_world *world, uint32_t count, uint32_t first, uint32_t second)
+{
+    const struct egress_ports_value *ports = &world->gate->ports[1];
+    assert_int_equal(ports->count, count);
+    assert_int_equal(ports->blocks[0], first);
+    assert_int_equal(ports->blocks[1], second);
+    for (uint32_t i = count; i < EGRESS_BLOCKS_MAX; i++)
+        assert_int_equal(ports->blocks[i], 0);
+}
+
+/* A client keeps its first block, and those with flows; the others go back after a while. */
+static void test_idle_blocks(void **state)
+{
+    (void)state;
+    AUTOFAULTS struct faults faults = { 0 };
+    struct gate_world world;
+    gate_open(&world);
+    const struct egress_gate_settings settings = {
+        .source = { { ip_of("192.0.2.9") } },
+        .first_port = 20000,
+        .last_port = 20063,
+        .block = 8,
+        .client_blocks = 8,
+    };
+    assert_int_equal(egress_gate_set(world.gate, &settings, &faults), 0);
+    int64_t now_ms = clock_mono_ms();
+    for (uint32_t block = 2; block < 6; block++)
+        gate_take(&world, block);
+    gate_port_flow(&world, 5 * 8 + 3);
+    world.gate->blocks[7] = UINT64_C(1) << 32 | 5; /* whoever took it died over that */
+    gate_rounds(&world, 3, &now_ms);
+    expect_blocks(&world, 4, 3, 4);
+    assert_int_equal(world.gate->blocks[7], 0);
+    gate_rounds(&world, 1, &now_ms);
+    expect_blocks(&world, 2, 3, 6);
+    gate_port_flow(&world, 3 * 8); /* of a search that was under way */
+    gate_rounds(&world, 3, &now_ms);
+    assert_int_not_equal(world.gate->blocks[3], 0);
+    assert_int_equal(world.gate->blocks[4], 0);
+    assert_true(world.gate->blocks[2] && world.gate->blocks[5]);
+    gate_close(&world);
+}
+
 static int clean_all(void **state)
 {
     int maps = egress_plane_unpin(lab_pins), gate = egress_gate_unpin(lab_pins);
@@ -396,6 +482,7 @@ int main(void)
         cmocka_unit_test_teardown(test_clients, clean_all),
         cmocka_unit_test_teardown(test_id_again, clean_all),
         cmocka_unit_test_teardown(test_blocks_of_nobody, clean_all),
+        cmocka_unit_test_teardown(test_idle_blocks, clean_all),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
 }
