@@ -350,7 +350,7 @@ void nat_firewall_refute(const struct nat_engine *engine, const struct nat_row *
                          nat_proof_list *list)
 {
     const unsigned *closed = engine->firewall.closed;
-    if (!withdraws(engine) || !(closed[0] | closed[1]))
+    if (!(closed[0] | closed[1]) || !withdraws(engine))
         return;
     vec_each(struct nat_proof, proof, list) {
         if (!is_closed(row, &proof->address, closed[proof->address.family == IP_V6]))
