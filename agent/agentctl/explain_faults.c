@@ -52,6 +52,16 @@ static void tell_of(struct telling *telling, const char *place)
     }
 }
 
+/* "10.0.0.1/32 table 119": of the tables of ours that have it. */
+static void tell_of_route(struct telling *telling, const struct doc *route)
+{
+    AUTOFREE char *slot = route ? text_format("%s table ", field(route, "prefix")) : NULL;
+    doc_each(fault, slot ? telling->faults : NULL) {
+        if (strncmp(field(fault, "place"), slot, strlen(slot)) == 0)
+            tell(telling, fault, true);
+    }
+}
+
 static void tell_of_item(struct telling *telling, const char *kind, const struct doc *item)
 {
     const bool spaced = doc_get(item, "namespace");
@@ -109,6 +119,7 @@ bool add_explained_faults(struct text *out, const struct ctl *ctl, const struct 
     doc_each(fault, doc_get(explained, "hostFaults"))
         tell(&telling, fault, false);
     tell_of(&telling, field(explained, "address"));
+    tell_of_route(&telling, doc_get(explained, "route"));
     doc_each(service, doc_get(explained, "services"))
         tell_of_item(&telling, "Service", service);
     tell_of_item(&telling, "AddressBlock", doc_get(explained, "block"));

@@ -31,6 +31,8 @@ const char *explain_remedy(const char *reason)
                      "agentd.yaml)" },
         { "other-nodes", "see nodeSelectors of the BGPAdvertisement, and the labels of this Node" },
         { "node-address", "give the Service an address that no Node has" },
+        { "foreign-route",
+          "find out who wrote it, and delete it or give that program another table" },
         { "local-address", "give the Service an address that no interface has" },
         { "connected-network", "give the Service an address outside networks of Nodes" },
         { "pod-network", "give the Service an address outside services.clusterCIDRs" },

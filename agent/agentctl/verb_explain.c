@@ -160,7 +160,7 @@ static void add_route(struct text *out, const struct doc *route)
     if (!route)
         return;
     text_addf(out, "  route     %s ", field(route, "prefix"));
-    if (field_is(route, "state", "announced"))
+    if (!field_is(route, "state", "withheld"))
         text_addf(out, "wanted in table %s, protocol %s; ", field(route, "table"),
                   field(route, "protocol"));
     else

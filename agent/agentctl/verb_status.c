@@ -51,6 +51,8 @@ static const char *describe_routes(const struct doc *status, struct text *out)
     text_addf(out, " announced, ");
     if (unheard_addresses(routes) > 0)
         text_addf(out, "%" PRId64 " unheard, ", unheard_addresses(routes));
+    if (field_int(routes, "blockedAddresses") > 0)
+        text_addf(out, "%" PRId64 " blocked, ", field_int(routes, "blockedAddresses"));
     text_addf(out, "%" PRId64 " withheld", field_int(routes, "withheld"));
     if (field_int(routes, "held") > 0)
         text_addf(out, " (%" PRId64 " held down)", field_int(routes, "held"));

@@ -159,20 +159,19 @@ static bool is_installed(const struct api_state *state, const struct prefix *pre
 }
 
 /* `known`: nothing is announced for it, but NAT has a reason to know it. */
-static void write_verdict(struct json *json, const struct address_row *row,
-                          const struct block_row *block, const char *known, const char *known_text)
+static void write_verdict(struct json *json, const struct api_state *state,
+                          const struct address_row *row, const struct block_row *block,
+                          const char *known, const char *known_text)
 {
     if (row) {
-        json_string(json, "state", reason_state(row->reason));
-        write_reason(json, row->reason, row->of);
+        const struct prefix prefix = ip_host_prefix(&row->address);
+        write_route_state(json, state, &prefix, row->reason, row->of);
     } else if (!block) {
         json_string(json, "state", "none");
         json_string(json, "reason", known);
         json_string(json, "reasonText", known_text);
     } else {
-        json_string(json, "state", "announced");
-        json_string(json, "reason", address_reason_name(REASON_ANNOUNCED));
-        json_string(json, "reasonText", "in a pod block of this node");
+        write_block_state(json, state, &block->prefix, "in a pod block of this node");
     }
 }
 
@@ -243,7 +242,7 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
         return false;
     struct json json = view_begin(out, "Explanation");
     json_string(&json, "address", ip_str(address, buffer));
-    write_verdict(&json, row, block, known, text);
+    write_verdict(&json, state, row, block, known, text);
     if (block)
         write_block(&json, "block", state, block);
     else

@@ -81,9 +81,10 @@ static void write_routes(const struct api_state *state, struct text *out)
 {
     const struct route_status *routes = &state->status->routes;
     uint64_t counts[REACHES] = { 0 };
-    count_reaches(state, counts);
+    const uint64_t blocked = count_reaches(state, counts);
     metric(out, "fingerpost_addresses", "gauge", "Service addresses, by what is done with them.");
-    metric_sample(out, "fingerpost_addresses", "state", "announced", routes->announced);
+    metric_sample(out, "fingerpost_addresses", "state", "announced", routes->announced - blocked);
+    metric_sample(out, "fingerpost_addresses", "state", "blocked", blocked);
     metric_sample(out, "fingerpost_addresses", "state", "withheld", routes->withheld);
     metric_sample(out, "fingerpost_addresses", "state", "held", routes->held);
     metric(out, "fingerpost_addresses_reach", "gauge",

@@ -52,12 +52,45 @@ static void write_route_reach(struct json *json, const struct api_state *state,
                     has_export_route(state, prefix, protocol));
 }
 
-void write_reason(struct json *json, enum address_reason reason, const char *of)
+/* The foreign route in the slot of a route of ours; NULL: there is none, or it is ours. */
+static const struct route *find_foreign(const struct api_state *state, const struct prefix *prefix)
+{
+    const uint32_t table = state->config->routes.table;
+    const struct route slot = {
+        .table = table,
+        .prefix = *prefix,
+        .metric = prefix->ip.family == IP_V4 ? ROUTE_METRIC_V4 : ROUTE_METRIC_V6,
+    };
+    const size_t at = state->installed ? sorted_lower_bound(state->installed, &slot) : 0;
+    if (!state->installed || at == state->installed->count)
+        return NULL;
+    const struct route *route = sorted_at(state->installed, at);
+    return route_slot_cmp(route, &slot) == 0 && !route_is_ours(route, table) ? route : NULL;
+}
+
+/* "reason" and "reasonText"; `of`: what it is about, or "". */
+static void write_reason(struct json *json, enum address_reason reason, const char *of)
 {
     char text[REASON_STRLEN];
 
     json_string(json, "reason", address_reason_name(reason));
     json_string(json, "reasonText", address_reason_about(reason, of, text));
+}
+
+void write_route_state(struct json *json, const struct api_state *state,
+                       const struct prefix *prefix, enum address_reason reason, const char *of)
+{
+    const struct route *foreign = reason == REASON_ANNOUNCED ? find_foreign(state, prefix) : NULL;
+    char entry[ROUTE_STRLEN];
+    if (!foreign) {
+        json_string(json, "state", reason == REASON_ANNOUNCED ? "announced" : "withheld");
+        write_reason(json, reason, of);
+        return;
+    }
+    json_string(json, "state", "blocked");
+    json_string(json, "reason", "foreign-route");
+    json_stringf(json, "reasonText", "a foreign route has its place in table %u: %s",
+                 state->config->routes.table, route_entry(state, foreign, entry));
 }
 
 void write_claim(struct json *json, const struct claim *claim)
@@ -90,8 +123,7 @@ void write_address_route(struct json *json, const char *key, const struct api_st
     json_begin_object(json, key);
     json_string(json, "prefix", prefix_str(&prefix, buffer));
     json_string(json, "kind", row->gateway ? "gateway" : "service");
-    json_string(json, "state", reason_state(row->reason));
-    write_reason(json, row->reason, row->of);
+    write_route_state(json, state, &prefix, row->reason, row->of);
     if (announced)
         json_int(json, "protocol", row->protocol);
     else
@@ -112,6 +144,18 @@ void write_address_route(struct json *json, const char *key, const struct api_st
     json_end_object(json);
 }
 
+void write_block_state(struct json *json, const struct api_state *state, const struct prefix *block,
+                       const char *text)
+{
+    if (find_foreign(state, block)) {
+        write_route_state(json, state, block, REASON_ANNOUNCED, NULL);
+        return;
+    }
+    json_string(json, "state", "announced");
+    json_string(json, "reason", address_reason_name(REASON_ANNOUNCED));
+    json_string(json, "reasonText", text);
+}
+
 void write_block_route(struct json *json, const char *key, const struct api_state *state,
                        const struct block_row *row)
 {
@@ -120,9 +164,7 @@ void write_block_route(struct json *json, const char *key, const struct api_stat
     json_begin_object(json, key);
     json_string(json, "prefix", prefix_str(&row->prefix, buffer));
     json_string(json, "kind", "block");
-    json_string(json, "state", "announced");
-    json_string(json, "reason", address_reason_name(REASON_ANNOUNCED));
-    json_string(json, "reasonText", "a pod block of this node");
+    write_block_state(json, state, &row->prefix, "a pod block of this node");
     json_int(json, "protocol", ROUTE_PROTOCOL_BLOCK);
     json_int(json, "table", state->config->routes.table);
     write_installed(json, state, &row->prefix, ROUTE_PROTOCOL_BLOCK);
@@ -163,8 +205,9 @@ const struct address_row *find_address_row(const struct route_plan *plan, const 
     return row ? *row : NULL;
 }
 
-void count_reaches(const struct api_state *state, uint64_t counts[static REACHES])
+uint64_t count_reaches(const struct api_state *state, uint64_t counts[static REACHES])
 {
+    uint64_t blocked = 0;
     for (size_t i = 0; i < state->plan->addresses.count; i++) {
         const struct address_row *row = address_row_at(state->plan, i);
         const struct prefix prefix = ip_host_prefix(&row->address);
@@ -172,7 +215,9 @@ void count_reaches(const struct api_state *state, uint64_t counts[static REACHES
             continue;
         bool installed = state->installed && has_export_route(state, &prefix, row->protocol);
         counts[bird_reach(&state->status->bird, &prefix, installed).reach]++;
+        blocked += !installed && find_foreign(state, &prefix);
     }
+    return blocked;
 }
 
 static bool is_direct_installed(const struct api_state *state, const struct direct_row *row)

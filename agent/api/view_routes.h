@@ -22,11 +22,9 @@ void write_direct(struct json *json, const char *key, const struct api_state *st
                   const struct direct_row *row);
 /* The members of a claim, into an object that is open. */
 void write_claim(struct json *json, const struct claim *claim);
-/* "reason" and "reasonText"; `of`: what it is about, or "". */
-void write_reason(struct json *json, enum address_reason reason, const char *of);
 
 /* Adds to the counts: addresses that are wanted announced, by whether peers get them. */
-void count_reaches(const struct api_state *state, uint64_t counts[static REACHES]);
+uint64_t count_reaches(const struct api_state *state, uint64_t counts[static REACHES]);
 
 /* route_str(), with the name of the interface where it is known. */
 const char *route_entry(const struct api_state *state, const struct route *route,
@@ -45,11 +43,15 @@ static inline const struct block_row *block_row_at(const struct route_plan *plan
     return sorted_at(&plan->blocks, index);
 }
 
-/* "announced" or "withheld". */
-static inline const char *reason_state(enum address_reason reason)
-{
-    return reason == REASON_ANNOUNCED ? "announced" : "withheld";
-}
+/*
+ * "state", "reason" and "reasonText" of a prefix in the export table: what the planner says, or
+ * "blocked" where that is "announced" and a foreign route has the place.
+ */
+void write_route_state(struct json *json, const struct api_state *state,
+                       const struct prefix *prefix, enum address_reason reason, const char *of);
+/* The same of a pod block, which is always wanted: `text` says why. */
+void write_block_state(struct json *json, const struct api_state *state, const struct prefix *block,
+                       const char *text);
 
 static inline const char *table_name(uint32_t table, char buffer[static 16])
 {

@@ -42,8 +42,8 @@ static void write_address(struct json *json, const struct api_state *state,
     json_string(json, "address", ip_str(&address->ip, buffer));
     json_string(json, "origin", address_origin_name(address->origin));
     if (claim) {
-        json_string(json, "state", reason_state(claim->reason));
-        write_reason(json, claim->reason, claim->of);
+        const struct prefix prefix = ip_host_prefix(&address->ip);
+        write_route_state(json, state, &prefix, claim->reason, claim->of);
     } else { /* seen since the last pass */
         json_string(json, "state", "withheld");
         json_null(json, "reason");

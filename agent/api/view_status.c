@@ -83,7 +83,9 @@ static void write_config(struct json *json, const struct status *status)
 static void write_reaches(struct json *json, const struct api_state *state)
 {
     uint64_t counts[REACHES] = { 0 };
-    count_reaches(state, counts);
+    const uint64_t blocked = count_reaches(state, counts);
+    json_int(json, "announced", (int64_t)state->status->routes.announced - (int64_t)blocked);
+    json_int(json, "blockedAddresses", (int64_t)blocked);
     json_begin_object(json, "reach");
     for (enum reach reach = 0; reach < REACHES; reach++)
         json_int(json, reach_name(reach), (int64_t)counts[reach]);
@@ -100,7 +102,6 @@ static void write_routes(struct json *json, const struct api_state *state)
     json_int(json, "foreign", routes->foreign);
     json_int(json, "blocked", routes->blocked);
     json_int(json, "refused", routes->refused);
-    json_int(json, "announced", routes->announced);
     write_reaches(json, state);
     json_int(json, "withheld", routes->withheld);
     json_int(json, "held", routes->held);

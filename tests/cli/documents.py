@@ -82,6 +82,7 @@ def status(**changes):
             "blocked": 0,
             "refused": 0,
             "announced": 2,
+            "blockedAddresses": 0,
             "reach": {"announced": 0, "partly": 0, "nobody": 0, "unknown": 0, "unwatched": 2, "absent": 0},
             "withheld": 1,
             "held": 0,

@@ -146,14 +146,24 @@ def a_route_is_deleted_again_and_again(world):
     wait_equal(lambda: tables(world.node), exported(world.node, VIP, VIP6), "table 119")
 
 
-@rows(30, cause=(VIP, "is kept out by a foreign route"), remedy="find out who wrote it")
+@rows(30, cause=(VIP, "is kept out by a foreign route"), remedy="find out who wrote it",
+      says={f"explain {VIP}": ("is blocked: a foreign route has its place in table 119: 203.0.113.10/32 dev eth0 proto 99",
+                               "is kept out by a foreign route: 203.0.113.10/32 dev eth0 proto 99"),
+            "diff": "203.0.113.10/32 dev eth0 proto 99", "routes": "blocked", "status": "1 address announced, 1 blocked"},
+      silent={f"explain {VIP}": "to be announced", "diff": "if2", "routes": "4 announced"})
 def a_foreign_route_is_in_the_place(world):
     world.write("")
     world.agent.settled()
-    world.node.ip("route", "add", "unreachable", VIP, "table", "119", "proto", "99")
+    world.node.ip("route", "add", VIP, "dev", "eth0", "table", "119", "proto", "99")
     world.write(world.web)
     yield
-    world.node.ip("route", "del", "unreachable", VIP, "table", "119")
+    [item] = [item for item in world.agent.json("routes")["items"] if item["prefix"] == f"{VIP}/32"]
+    assert (item["state"], item["reason"], item["installed"]) == ("blocked", "foreign-route", False), item
+    routes = world.agent.json("status")["routes"]
+    assert (routes["announced"], routes["blockedAddresses"]) == (1, 1), routes
+    metrics = world.node.fetch("127.0.0.1", 9394, path="/metrics")
+    assert 'fingerpost_addresses{state="announced"} 1\n' in metrics and 'fingerpost_addresses{state="blocked"} 1\n' in metrics
+    world.node.ip("route", "del", VIP, "table", "119")
 
 
 @rows(31, cause="routes by the export table, whose blackholes drop traffic",

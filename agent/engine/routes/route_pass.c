@@ -203,7 +203,8 @@ static void report_blocked(struct route_engine *engine, const struct route_diff 
                                .metric = wanted->metric };
         size_t at = sorted_lower_bound(mirror, &first);
         if (at < mirror->count)
-            troubles_blocked(&engine->troubles, wanted, sorted_at(mirror, at));
+            troubles_blocked(&engine->troubles, wanted, sorted_at(mirror, at),
+                             kernel_links(engine->kernel));
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "plan/link_table.h"
 
 enum { UNIQUE_MS = 4000 };
 
@@ -127,16 +128,24 @@ void troubles_refused(struct troubles *troubles, const struct route_op *op, int 
     raise(troubles, &op->route, true, probed_ms, is_young ? NULL : &faults);
 }
 
+/* As `agentctl diff` has it: interfaces by their names. */
+static const char *entry(const struct route *route, const struct sorted *links,
+                         char buffer[static ROUTE_STRLEN])
+{
+    const struct link *link = route->ifindex ? link_find(links, route->ifindex) : NULL;
+    return link ? route_str_via(route, link->name, buffer) : route_str(route, buffer);
+}
+
 void troubles_blocked(struct troubles *troubles, const struct route *wanted,
-                      const struct route *foreign)
+                      const struct route *foreign, const struct sorted *links)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFREE char *place = slot_group(wanted);
     char want[ROUTE_STRLEN], have[ROUTE_STRLEN];
     faults_add(&faults, place ? place : "a route",
                "find out who wrote it, and delete it or give that program another table",
-               "%s is kept out by a foreign route: %s", route_str(wanted, want),
-               route_str(foreign, have));
+               "%s is kept out by a foreign route: %s", entry(wanted, links, want),
+               entry(foreign, links, have));
     raise(troubles, wanted, false, 0, &faults);
 }
 

@@ -26,9 +26,9 @@ void troubles_examine_all(struct troubles *troubles);
 /* The kernel refused; `text` is its extended ack, or "". */
 void troubles_refused(struct troubles *troubles, const struct route_op *op, int error,
                       const char *text);
-/* A foreign route is in the slot of `wanted`. */
+/* A foreign route is in the slot of `wanted`; `links` name interfaces. */
 void troubles_blocked(struct troubles *troubles, const struct route *wanted,
-                      const struct route *foreign);
+                      const struct route *foreign, const struct sorted *links);
 /* Ends the pass: troubles that were examined and not raised again are over. */
 void troubles_settle(struct troubles *troubles);
 

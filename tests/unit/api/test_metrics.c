@@ -47,6 +47,7 @@ static void test_values(void **state)
         "fingerpost_source_objects{source=\"manifests\",kind=\"EndpointSlice\"} 2",
         "fingerpost_source_objects{source=\"manifests\",kind=\"Egress\"} 0",
         "fingerpost_addresses{state=\"announced\"} 1",
+        "fingerpost_addresses{state=\"blocked\"} 0",
         "fingerpost_addresses{state=\"withheld\"} 2",
         "fingerpost_addresses{state=\"held\"} 1",
         "fingerpost_blocks 1",

@@ -189,7 +189,7 @@ static void test_a_forwarded_flow(void **state)
         "'masquerade':true,'picked':'10.244.1.5:8080',"
         "'flow':{'direction':'forward','established':true,'source':'10.0.0.9:1025',"
         "'destination':'10.244.0.5:8080','masquerade':true,'idleSeconds':7},"
-        "'egress':null,'steps':[{'step':'in','text':'eth0, as \\'asked\\''}]}");
+        "'egress':null,'steps':[{'step':'in','text':'eth0, as \\'asked\\''}],'hostFaults':[]}");
 }
 
 static void test_a_refused_one(void **state)
@@ -203,13 +203,14 @@ static void test_a_refused_one(void **state)
         .cause = NAT_CAUSE_SOURCE_RANGE,
     };
 
-    expect_document(*state, &answer, arguments,
-                    "{'apiVersion':'v1','kind':'Trace','in':'host','hook':null,"
-                    "'source':'fd00::1','destination':'[fd00::2]:80','protocol':'TCP',"
-                    "'verdict':'drop','reason':'source-range',"
-                    "'reasonText':'source not in loadBalancerSourceRanges',"
-                    "'service':null,'endpoints':[],'masquerade':null,'picked':null,'flow':null,"
-                    "'egress':null,'steps':[{'step':'in','text':'eth0, as \\'asked\\''}]}");
+    expect_document(
+        *state, &answer, arguments,
+        "{'apiVersion':'v1','kind':'Trace','in':'host','hook':null,"
+        "'source':'fd00::1','destination':'[fd00::2]:80','protocol':'TCP',"
+        "'verdict':'drop','reason':'source-range',"
+        "'reasonText':'source not in loadBalancerSourceRanges',"
+        "'service':null,'endpoints':[],'masquerade':null,'picked':null,'flow':null,"
+        "'egress':null,'steps':[{'step':'in','text':'eth0, as \\'asked\\''}],'hostFaults':[]}");
 }
 
 static void test_egress(void **state)
@@ -246,7 +247,7 @@ static void test_egress(void **state)
         "'egress':'internet/nat','destination':'0.0.0.0/0','gateway':'192.0.2.20','begun':true,"
         "'outerSource':'10.244.0.5:5555','outerDestination':'192.0.2.20:5555','outerBytes':28,"
         "'fits':null,'source':'10.244.0.5:7','to':'198.51.100.80','out':'eth0'},"
-        "'steps':[{'step':'in','text':'eth0, as \\'asked\\''}]}");
+        "'steps':[{'step':'in','text':'eth0, as \\'asked\\''}],'hostFaults':[]}");
 }
 
 static void test_words(void **state)

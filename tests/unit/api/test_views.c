@@ -52,7 +52,7 @@ static void test_status(void **state)
         "'BGPAdvertisement':0,'L2Advertisement':0},'ignoredObjects':5,"
         "'lastEventAt':'2026-11-20T07:33:20Z','kinds':[],'copy':null}],"
         "'routes':{'complete':true,'wanted':6,'installed':6,'foreign':1,'blocked':0,"
-        "'refused':0,'announced':1,'reach':{'announced':0,'partly':0,'nobody':0,"
+        "'refused':0,'announced':1,'blockedAddresses':0,'reach':{'announced':0,'partly':0,'nobody':0,"
         "'unknown':0,'unwatched':1,'absent':0},'withheld':2,'held':1,'blocks':1,'added':9,'replaced':2,"
         "'deleted':3,'repairs':1,'passes':20,'fullPasses':4,"
         "'lastFullPassAt':'2026-11-20T07:33:20Z','lastFullPassMs':1.250},"
@@ -137,22 +137,22 @@ static void test_routes(void **state)
         "{'apiVersion':'v1','kind':'RouteList','items':["
         "{'prefix':'10.224.0.0/27','kind':'block','state':'announced','reason':'announced',"
         "'reasonText':'a pod block of this node','protocol':30,'table':119,'installed':false,"
-        "'guarded':true," ABSENT "'heldForMs':null,"
+        "'guarded':true," ABSENT "'hostFaults':[],'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
         "{'prefix':'10.0.0.1/32','kind':'service','state':'announced','reason':'announced',"
         "'reasonText':'announced','protocol':31,'table':119,'installed':true,'guarded':true," UNWATCHED
-        "'heldForMs':null,'objects':[{'namespace':'default','name':'web',"
+        "'hostFaults':[],'heldForMs':null,'objects':[{'namespace':'default','name':'web',"
         "'origin':'loadBalancer','reason':'announced','reasonText':'announced','ports':2,"
         "'forwarding':1}]},"
         "{'prefix':'10.96.0.1/32','kind':'service','state':'withheld',"
         "'reason':'not-advertised','reasonText':'left out by services.advertise',"
-        "'protocol':null,'table':119,'installed':true,'guarded':false,'reach':null,'heldForMs':null,"
+        "'protocol':null,'table':119,'installed':true,'guarded':false,'reach':null,'hostFaults':[],'heldForMs':null,"
         "'objects':[{'namespace':'default','name':'web','origin':'clusterIP',"
         "'reason':'not-advertised','reasonText':'left out by services.advertise','ports':2,"
         "'forwarding':1}]},"
         "{'prefix':'fd00::2/128','kind':'service','state':'withheld','reason':'held-down',"
         "'reasonText':'withdrawn a moment ago, comes back after hold-down','protocol':null,"
-        "'table':119,'installed':false,'guarded':true,'reach':null,'heldForMs':1500,'objects':["
+        "'table':119,'installed':false,'guarded':true,'reach':null,'hostFaults':[],'heldForMs':1500,'objects':["
         "{'namespace':'default','name':'gone','origin':'externalIP','reason':'held-down',"
         "'reasonText':'withdrawn a moment ago, comes back after hold-down','ports':1,"
         "'forwarding':1},"
@@ -195,22 +195,23 @@ static void test_blocks(void **state)
 /* 192.0.2.7 has no row: the object is newer than the last pass. */
 static void test_services(void **state)
 {
-    expect(*state, view_services,
-           "{'apiVersion':'v1','kind':'ServiceList','items':[{'namespace':'default','name':'web',"
-           "'type':'LoadBalancer','addresses':["
-           "{'address':'10.96.0.1','origin':'clusterIP','state':'withheld',"
-           "'reason':'not-advertised','reasonText':'left out by services.advertise'},"
-           "{'address':'192.0.2.7','origin':'externalIP','state':'withheld','reason':null,"
-           "'reasonText':null},"
-           "{'address':'10.0.0.1','origin':'loadBalancer','state':'announced',"
-           "'reason':'announced','reasonText':'announced'}],'pending':[],"
-           "'ports':[{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':null,"
-           "'endpoints':null,'localEndpoints':null},"
-           "{'name':'dns','protocol':'UDP','port':53,'nodePort':null,'verdict':null,"
-           "'endpoints':null,'localEndpoints':null}],"
-           "'externalTrafficPolicy':'Local','internalTrafficPolicy':'Cluster',"
-           "'traffic':null,'refusals':[],"
-           "'source':'manifests','file':'web.yaml','line':1}]}");
+    expect(
+        *state, view_services,
+        "{'apiVersion':'v1','kind':'ServiceList','items':[{'namespace':'default','name':'web',"
+        "'type':'LoadBalancer','addresses':["
+        "{'address':'10.96.0.1','origin':'clusterIP','state':'withheld',"
+        "'reason':'not-advertised','reasonText':'left out by services.advertise','hostFaults':[]},"
+        "{'address':'192.0.2.7','origin':'externalIP','state':'withheld','reason':null,"
+        "'reasonText':null,'hostFaults':[]},"
+        "{'address':'10.0.0.1','origin':'loadBalancer','state':'announced',"
+        "'reason':'announced','reasonText':'announced','hostFaults':[]}],'pending':[],"
+        "'ports':[{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':null,"
+        "'endpoints':null,'localEndpoints':null},"
+        "{'name':'dns','protocol':'UDP','port':53,'nodePort':null,'verdict':null,"
+        "'endpoints':null,'localEndpoints':null}],"
+        "'externalTrafficPolicy':'Local','internalTrafficPolicy':'Cluster',"
+        "'traffic':null,'refusals':[],"
+        "'source':'manifests','file':'web.yaml','line':1}]}");
 }
 
 static void test_diff(void **state)
@@ -272,7 +273,7 @@ static void test_explain_service(void **state)
         "'route':{'prefix':'10.0.0.1/32','kind':'service','state':'announced',"
         "'reason':'announced','reasonText':'announced','protocol':31,'table':119,"
         "'installed':true,'guarded':true," UNWATCHED
-        "'heldForMs':null,'objects':[{'namespace':'default',"
+        "'hostFaults':[],'heldForMs':null,'objects':[{'namespace':'default',"
         "'name':'web','origin':'loadBalancer','reason':'announced','reasonText':'announced',"
         "'ports':2,'forwarding':1}]},'direct':null,"
         "'pool':null,'services':[{'namespace':'default','name':'web','origin':'loadBalancer',"
@@ -284,7 +285,49 @@ static void test_explain_service(void **state)
         "'terminating':true,'local':false}]}],"
         "'claim':null,'holder':null,'tenant':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
         "'kernel':['table 119: blackhole 10.0.0.1/32 proto 31',"
-        "'table 120: unreachable 10.0.0.1/32 proto 33']}");
+        "'table 120: unreachable 10.0.0.1/32 proto 33'],'hostFaults':[]}");
+}
+
+/* Faults of the host are told with addresses of their family; those of objects are not. */
+static void test_explain_host_faults(void **state)
+{
+    struct made_state *made = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    made_fault(made, "services", "answers", "routes", "a packet from fd00::1, by eth0", NULL);
+    made_fault(made, "services", "firewall", "firewall, IPv4", "netfilter drops it", "accept it");
+    made_fault(made, "services", "host", "net.ipv6.conf.all.forwarding", "is 0", NULL);
+    made_fault(made, "services", "nat", "services.enabled", "NAT cannot be had", NULL);
+    made_fault(made, "services", "proof default/web", "Service default/web", "of IPv4", NULL);
+    assert_true(explain(made, "10.0.0.1", &out));
+    const char *faults = strstr(text_str(&out), ",\"hostFaults\":[{");
+    assert_non_null(faults);
+    assert_non_null(strstr(faults, "netfilter drops it"));
+    assert_non_null(strstr(faults, "NAT cannot be had"));
+    assert_null(strstr(faults, "fd00::1"));
+    assert_null(strstr(faults, "net.ipv6"));
+    assert_null(strstr(faults, "default/web"));
+    AUTOTEXT struct text routes = { 0 };
+    view_routes(&made->api, &routes);
+    assert_non_null(
+        strstr(text_str(&routes), "\"hostFaults\":[\"firewall, IPv4\",\"services.enabled\"]"));
+}
+
+/* A foreign route in the place of an address: neither announced nor counted so. */
+static void test_blocked(void **state)
+{
+    struct made_state *made = *state;
+    AUTOTEXT struct text routes = { 0 }, status = { 0 };
+
+    sorted_clear(&made->installed);
+    made_route(made, 119, "10.0.0.1/32", RTN_BLACKHOLE, 4, 0);
+    view_routes(&made->api, &routes);
+    assert_non_null(
+        strstr(text_str(&routes),
+               "\"state\":\"blocked\",\"reason\":\"foreign-route\",\"reasonText\":\"a foreign "
+               "route has its place in table 119: blackhole 10.0.0.1/32 proto static\""));
+    view_status(&made->api, &status);
+    assert_non_null(strstr(text_str(&status), "\"announced\":0,\"blockedAddresses\":1,"));
 }
 
 /* A service that is gone from the store since the last pass; endpoints of the address's family. */
@@ -307,7 +350,7 @@ static void test_explain_shared(void **state)
         "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0,"
         "'source':'manifests','file':'web.yaml','line':1,'endpoints':[{'address':'fd00:1::3','port':null,"
         "'node':'node-2','ready':true,'serving':true,'terminating':false,'local':false}]}],"
-        "'claim':null,'holder':null,'tenant':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],'kernel':[]}");
+        "'claim':null,'holder':null,'tenant':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],'kernel':[],'hostFaults':[]}");
 }
 
 static void test_explain_block(void **state)
@@ -326,11 +369,11 @@ static void test_explain_block(void **state)
         "'protocol':30,'installed':false,'size':null,'used':null},"
         "'route':{'prefix':'10.224.0.0/27','kind':'block','state':'announced',"
         "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
-        "'table':119,'installed':false,'guarded':true," ABSENT "'heldForMs':null,"
+        "'table':119,'installed':false,'guarded':true," ABSENT "'hostFaults':[],'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
         "'direct':null,'pool':null,'services':[],'claim':null,'holder':null,'tenant':null,'nat':null,'egress':null,"
         "'copyAsOf':null,'peers':[],"
-        "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
+        "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272'],'hostFaults':[]}");
 }
 
 /* Routes to svc0: by the interface's name where it is known, and by the ClusterIP's network. */
@@ -400,6 +443,8 @@ int main(void)
         WITH_STATE(test_diff),
         WITH_STATE(test_diff_removes_nothing_before_the_source_synced),
         WITH_STATE(test_explain_service),
+        WITH_STATE(test_explain_host_faults),
+        WITH_STATE(test_blocked),
         WITH_STATE(test_explain_shared),
         WITH_STATE(test_explain_block),
         WITH_STATE(test_explain_led),

@@ -94,7 +94,7 @@ static void a_foreign_route_is_named(void **state)
 {
     struct troubles *troubles = *state;
     struct route wanted = route_to("10.0.0.1/32", 31), foreign = route_to("10.0.0.1/32", 4);
-    troubles_blocked(troubles, &wanted, &foreign);
+    troubles_blocked(troubles, &wanted, &foreign, NULL);
     assert_int_equal(fault_book_count(troubles->faults), 1);
     assert_string_equal(fault_book_at(troubles->faults, 0)->message,
                         "blackhole 10.0.0.1/32 proto 31 is kept out by a foreign route: "
@@ -155,7 +155,7 @@ static void the_refused_are_walked(void **state)
     struct troubles *troubles = *state;
     struct route wanted = route_to("10.0.0.2/32", 31), foreign = route_to("10.0.0.2/32", 4);
     refuse(troubles, "10.0.0.3/32", -EPERM, "");
-    troubles_blocked(troubles, &wanted, &foreign);
+    troubles_blocked(troubles, &wanted, &foreign, NULL);
     refuse(troubles, "10.0.0.1/32", -EPERM, "");
     AUTOTEXT struct text seen = { 0 };
     char buffer[PREFIX_STRLEN];
