@@ -12,7 +12,13 @@
 
 const struct label *decode_labels(struct decoder *decoder, uint32_t *ret_count)
 {
-    const struct doc *list = doc_get(doc_get(decoder->document->root, "metadata"), "labels");
+    const struct doc *metadata = doc_get(decoder->document->root, "metadata");
+    return decode_label_map(decoder, doc_get(metadata, "labels"), ret_count);
+}
+
+const struct label *decode_label_map(struct decoder *decoder, const struct doc *list,
+                                     uint32_t *ret_count)
+{
     uint32_t room = list && list->type == DOC_MAP ? MIN(list->count, (uint32_t)LABELS_MAX) : 0;
     struct label *labels = decode_alloc(decoder, room, sizeof(*labels));
     uint32_t count = 0;

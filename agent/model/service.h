@@ -57,12 +57,17 @@ enum { WISHED_ADDRESSES_MAX = 16 };
 struct address_wish {
     const struct ip *addresses; /* loadBalancerIPs, else spec.loadBalancerIP; no duplicates */
     uint32_t address_count;
-    bool unreadable;           /* it asks for addresses that can't be read: none is to be given */
-    const char *pool;          /* address-pool; NULL: any */
-    const char *sharing_key;   /* allow-shared-ip; NULL: it shares no address */
+    bool unreadable;         /* it asks for addresses that can't be read: none is to be given */
+    const char *pool;        /* address-pool; NULL: any */
+    const char *sharing_key; /* allow-shared-ip; NULL: it shares no address */
+    const struct label *selector; /* spec.selector, of who has a sharing key; sorted by name */
+    uint32_t selector_count;
     bool v4, v6;               /* spec.ipFamilies; none: it has no such list */
     enum family_policy policy; /* spec.ipFamilyPolicy */
 };
+
+/* Whether two that have a sharing key select the same pods. */
+bool service_wishes_have_one_selector(const struct address_wish *a, const struct address_wish *b);
 
 struct service {
     struct object object;

@@ -18,6 +18,7 @@
 #include "format/quote.h"
 #include "model/encode_member.h"
 #include "model/equal.h"
+#include "model/labels.h"
 
 #define LOAD_BALANCER_IPS "loadBalancerIPs"
 #define ADDRESS_POOL      "address-pool"
@@ -152,15 +153,23 @@ void service_wish_decode(struct decoder *decoder, const struct doc *spec, struct
     decode_addresses(decoder, spec, wish);
     wish->pool = keep_annotation(decoder, ADDRESS_POOL);
     wish->sharing_key = keep_annotation(decoder, ALLOW_SHARED_IP);
+    if (wish->sharing_key)
+        wish->selector =
+            decode_label_map(decoder, doc_get(spec, "selector"), &wish->selector_count);
     decode_families(decoder, spec, wish);
+}
+
+bool service_wishes_have_one_selector(const struct address_wish *a, const struct address_wish *b)
+{
+    return labels_equal(a->selector, a->selector_count, b->selector, b->selector_count);
 }
 
 bool service_wish_equal(const struct address_wish *a, const struct address_wish *b)
 {
     return ips_equal(a->addresses, a->address_count, b->addresses, b->address_count) &&
            a->unreadable == b->unreadable && text_equal(a->pool, b->pool) &&
-           text_equal(a->sharing_key, b->sharing_key) && a->v4 == b->v4 && a->v6 == b->v6 &&
-           a->policy == b->policy;
+           text_equal(a->sharing_key, b->sharing_key) && service_wishes_have_one_selector(a, b) &&
+           a->v4 == b->v4 && a->v6 == b->v6 && a->policy == b->policy;
 }
 
 /* What could not be read is written as something that can't be, so that it stays so. */
@@ -191,6 +200,11 @@ void service_wish_encode(const struct address_wish *wish, struct json *json)
         if (wish->v6)
             json_string(json, NULL, "IPv6");
         json_end_array(json);
+    }
+    if (wish->selector_count) {
+        json_begin_object(json, "selector");
+        encode_labels(json, wish->selector, wish->selector_count);
+        json_end_object(json);
     }
     if (wish->policy != FAMILY_SINGLE)
         json_string(json, "ipFamilyPolicy",

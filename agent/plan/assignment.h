@@ -35,6 +35,7 @@ enum lack_reason {
     LACK_FORBIDDEN,    /* its pool is not for the Service */
     LACK_AVOIDED,      /* its pool avoids it (avoidBuggyIPs) */
     LACK_TAKEN,        /* another Service has it */
+    LACK_BACKENDS,     /* another has it with its key, and policy Local of other pods */
     LACK_OTHER_FAMILY, /* the Service is not of its family */
     LACK_PARTNER,      /* RequireDualStack, and the other family has none */
     LACK_NOT_WISHED,   /* others are asked for by name, or fewer are */
@@ -59,6 +60,7 @@ struct assignment {
     char *namespace, *name;
     ip_list ips;          /* what it has, sorted */
     struct lack lacks[2]; /* what it lacks of IPv4, of IPv6 */
+    struct lack uneven;   /* LACK_BACKENDS: what it shares all the same, since it has it */
     lack_list lost;       /* what it had until the last update that was about it, and why no more */
     char *sharing_key;    /* NULL: it has none */
     bool in_turn;         /* for assignments_update() */
@@ -74,6 +76,7 @@ struct assignments {
     struct sorted uses;    /* who has which address: struct use (assignment_table.h) */
     struct sorted shared;  /* of these, those of Services with a sharing key: struct shared_use */
     struct sorted pending; /* the rows that lack something */
+    struct sorted uneven;  /* the rows that share what would not be given so */
     struct rests rests;
     bool stale;       /* the last update failed: the next one is over everything */
     uint64_t version; /* rises when somebody has another address, or another one rests */
@@ -150,5 +153,5 @@ static inline uint64_t pool_use_sum(const uint64_t number[static 2])
     return number[0] > UINT64_MAX - number[1] ? UINT64_MAX : number[0] + number[1];
 }
 
-/* A fault for each Service that lacks something. */
+/* A fault for each Service that lacks something, or shares an address with other pods. */
 void assignment_faults(const struct assignments *assignments, struct faults *faults);

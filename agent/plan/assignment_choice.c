@@ -71,10 +71,20 @@ const struct service_port *assignment_contested_port(const struct service *a,
     return have_one_key(a, b) ? find_common_port(a, b) : NULL;
 }
 
-/* Each port is served and announced by itself, so that policies and pods may differ. */
-static bool may_share(const struct service *a, const struct service *b)
+/* Whether both are forwarded by the same nodes: an address is announced as a whole. */
+static bool have_same_nodes(const struct service *a, const struct service *b)
 {
-    return have_one_key(a, b) && !find_common_port(a, b);
+    if (a->external_local != b->external_local)
+        return false;
+    return !a->external_local || service_wishes_have_one_selector(&a->wish, &b->wish);
+}
+
+/* Whether two Services may have one address: LACK_NOTHING, or why not. */
+static enum lack_reason judge_sharing(const struct service *a, const struct service *b)
+{
+    if (!have_one_key(a, b) || find_common_port(a, b))
+        return LACK_TAKEN;
+    return have_same_nodes(a, b) ? LACK_NOTHING : LACK_BACKENDS;
 }
 
 static const struct service *service_of(const struct update *update, const struct assignment *row)
@@ -108,21 +118,29 @@ static const struct object *stranger_at(const struct update *update, const struc
     return node ? &node->object : NULL;
 }
 
-/* Whether a Service has the address that can't share it with this one; the first such. */
-static bool is_taken(const struct update *update, const struct assignment *row,
-                     const struct service *service, const struct ip *ip,
-                     const struct object **ret_of)
+enum lack_reason assignment_judge_sharing(const struct update *update, const struct assignment *row,
+                                          const struct service *service, const struct ip *ip,
+                                          const struct object **ret_of)
 {
     const struct assignments *assignments = update->assignments;
+    enum lack_reason worst = LACK_NOTHING;
     const struct use *use;
-    for (size_t at = use_from(assignments, ip); (use = use_at(assignments, at, ip)); at++) {
-        const struct service *other = use->row == row ? NULL : service_of(update, use->row);
-        *ret_of = other ? &other->object : NULL;
-        if (other ? !may_share(service, other) : use->row != row && update->inputs->keep_absent)
-            return true;
-    }
     *ret_of = NULL;
-    return false;
+    for (size_t at = use_from(assignments, ip); (use = use_at(assignments, at, ip)); at++) {
+        if (use->row == row)
+            continue;
+        const struct service *other = service_of(update, use->row);
+        enum lack_reason reason = other                         ? judge_sharing(service, other)
+                                  : update->inputs->keep_absent ? LACK_TAKEN
+                                                                : LACK_NOTHING;
+        if (reason == LACK_NOTHING || (worst && reason != LACK_TAKEN))
+            continue;
+        worst = reason;
+        *ret_of = other ? &other->object : NULL;
+        if (worst == LACK_TAKEN)
+            break;
+    }
+    return worst;
 }
 
 enum lack_reason pools_permit(const struct store *store, const struct pool_table *pools,
@@ -148,8 +166,9 @@ enum lack_reason assignment_judge(const struct update *update, const struct assi
         return reason;
     if (!held && pool_avoids(pool_at(update->pools, ip), ip))
         return LACK_AVOIDED;
-    if (is_taken(update, row, service, ip, ret_of))
-        return LACK_TAKEN;
+    reason = assignment_judge_sharing(update, row, service, ip, ret_of);
+    if (reason == LACK_TAKEN || (reason && !held))
+        return reason;
     *ret_of = held ? NULL : stranger_at(update, ip);
     return *ret_of ? LACK_TAKEN : LACK_NOTHING;
 }

@@ -38,6 +38,11 @@ static const struct {
     [LACK_TAKEN] = { "taken", "the address is another's",
                      "ask for another address, or let both share it: one allow-shared-ip, and "
                      "another port" },
+    [LACK_BACKENDS] = { "other-backends",
+                        "with externalTrafficPolicy Local, Services share an address only if their "
+                        "policies and selectors are equal",
+                        "set externalTrafficPolicy: Cluster on all that share it, or give them one "
+                        "selector, or another address" },
     [LACK_OTHER_FAMILY] = { "other-family", "the Service is not of the address's family",
                             "look at ipFamilies and ipFamilyPolicy of the Service" },
     [LACK_PARTNER] = { "partner-missing", "RequireDualStack, and the other family has no address",
@@ -92,6 +97,7 @@ void assignments_init(struct assignments *assignments)
         .uses = SORTED(struct use, use_cmp),
         .shared = SORTED(struct shared_use, shared_cmp),
         .pending = SORTED(struct assignment *, row_cmp),
+        .uneven = SORTED(struct assignment *, row_cmp),
     };
     rests_init(&assignments->rests);
 }
@@ -109,6 +115,7 @@ void assignment_free(struct assignment *row)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(row->lacks); i++)
         free(row->lacks[i].of);
+    free(row->uneven.of);
     lacks_done(&row->lost);
     vec_done(&row->ips);
     free(row->sharing_key);
@@ -125,6 +132,7 @@ void assignments_done(struct assignments *assignments)
     sorted_done(&assignments->uses);
     sorted_done(&assignments->shared);
     sorted_done(&assignments->pending);
+    sorted_done(&assignments->uneven);
     rests_done(&assignments->rests);
 }
 
@@ -259,8 +267,21 @@ static void add_fault(const struct assignment *row, const struct lack *lack, con
                lack->of ? ": " : "", lack->of ? lack->of : "");
 }
 
+static void add_uneven(const struct assignment *row, struct faults *faults)
+{
+    char ip[IP_STRLEN];
+    AUTOFREE char *place = text_format("Service %s/%s", row->namespace, row->name);
+    faults_add(faults, place ? place : "Service", lack_reason_remedy(row->uneven.reason),
+               "keeps %s, which it shares with %s: %s; nodes without pods of both may drop or lack "
+               "what is sent to one of them",
+               ip_str(&row->uneven.ip, ip), row->uneven.of ? row->uneven.of : "others",
+               lack_reason_text(row->uneven.reason));
+}
+
 void assignment_faults(const struct assignments *assignments, struct faults *faults)
 {
+    sorted_each(struct assignment *const, row, &assignments->uneven)
+        add_uneven(*row, faults);
     sorted_each(struct assignment *const, row, &assignments->pending) {
         for (size_t i = 0; i < ARRAY_SIZE((*row)->lacks); i++) {
             const struct lack *lack = &(*row)->lacks[i];

@@ -48,10 +48,18 @@ const struct service_port *assignment_contested_port(const struct service *a,
                                                      const struct service *b);
 
 /*
+ * Whether those who have the address share it with the Service: LACK_NOTHING; LACK_BACKENDS, if
+ * only their pods are against it; else LACK_TAKEN. `*ret_of`: the first who is against it, or NULL.
+ */
+enum lack_reason assignment_judge_sharing(const struct update *update, const struct assignment *row,
+                                          const struct service *service, const struct ip *ip,
+                                          const struct object **ret_of);
+
+/*
  * Whether the Service may have an address: LACK_NOTHING, or why not; `held`: it has it already.
  * `*ret_of` is who has it, where it is taken and that is known, else NULL. Who else than
  * assignments gave it to somebody else (another balancer, an external IP, a Node) does not count
- * against what is held.
+ * against what is held, nor do the pods of those that it is shared with.
  */
 enum lack_reason assignment_judge(const struct update *update, const struct assignment *row,
                                   const struct service *service, const struct ip *ip, bool held,

@@ -11,6 +11,7 @@ struct turn {
     bool absent;                   /* it is gone, and may yet come: all stays as it is */
     ip_list ips;
     struct lack lacks[2];
+    struct lack uneven;
     lack_list lost;
     bool judged; /* what it holds was; a turn that is only for what is lacking keeps all of it */
 };

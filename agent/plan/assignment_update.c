@@ -23,6 +23,7 @@ static void turns_done(turn_list *turns)
             turn->row->in_turn = false;
         for (size_t i = 0; i < ARRAY_SIZE(turn->lacks); i++)
             free(turn->lacks[i].of);
+        free(turn->uneven.of);
         lacks_done(&turn->lost);
         vec_done(&turn->ips);
     }
@@ -157,6 +158,7 @@ static int clear_uses(struct work *work)
         sorted_clear(&assignments->uses);
         sorted_clear(&assignments->shared);
         sorted_clear(&assignments->pending);
+        sorted_clear(&assignments->uneven);
         pool_table_rewind(work->update.pools);
     }
     vec_each(struct turn, turn, &work->turns) {
@@ -194,6 +196,16 @@ static int lose(struct turn *turn, const struct ip *ip, enum lack_reason reason,
     return 0;
 }
 
+/* What it shares all the same, since it has it: the first such address is told. */
+static int note_uneven(const struct work *work, struct turn *turn, const struct ip *ip)
+{
+    const struct object *of;
+    if (!turn->service || turn->uneven.reason ||
+        assignment_judge_sharing(&work->update, turn->row, turn->service, ip, &of) != LACK_BACKENDS)
+        return 0;
+    return lack_fill(&turn->uneven, LACK_BACKENDS, ip, of);
+}
+
 static int keep_one(struct work *work, struct turn *turn, const struct ip *ip)
 {
     const struct object *of = NULL;
@@ -202,7 +214,10 @@ static int keep_one(struct work *work, struct turn *turn, const struct ip *ip)
         reason = assignment_judge(&work->update, turn->row, turn->service, ip, true, &of);
     if (reason == LACK_NOTHING && turn->service && is_unwished(turn, ip))
         reason = LACK_NOT_WISHED;
-    return reason == LACK_NOTHING ? turn_take(work, turn, ip) : lose(turn, ip, reason, of);
+    if (reason != LACK_NOTHING)
+        return lose(turn, ip, reason, of);
+    int r = note_uneven(work, turn, ip);
+    return r == 0 ? turn_take(work, turn, ip) : r;
 }
 
 /* What the Service's status says, which may be newer than the row, and what the row says. */
@@ -274,6 +289,14 @@ static int add_pending(struct work *work)
     return 0;
 }
 
+static int list_row(struct sorted *list, struct assignment *row, bool is_in)
+{
+    if (is_in)
+        return sorted_put(list, &row);
+    sorted_remove(list, &row);
+    return 0;
+}
+
 /* Who has an address does not leave it to rest; who lacks something is listed. */
 static int file_turns(struct work *work)
 {
@@ -281,9 +304,10 @@ static int file_turns(struct work *work)
     vec_each(const struct turn, turn, &work->turns) {
         vec_each(const struct ip, ip, &turn->ips)
             rest_remove(&assignments->rests, ip);
-        if (!turn->lacks[0].reason && !turn->lacks[1].reason)
-            sorted_remove(&assignments->pending, &turn->row);
-        else if (sorted_put(&assignments->pending, &turn->row) < 0)
+        bool lacks = turn->lacks[0].reason || turn->lacks[1].reason;
+        if (list_row(&assignments->pending, turn->row, lacks) < 0)
+            return -ENOMEM;
+        if (turn->judged && list_row(&assignments->uneven, turn->row, turn->uneven.reason) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -316,8 +340,11 @@ static void commit_turn(struct assignments *assignments, struct turn *turn)
     }
     if (turn->judged) {
         const lack_list old = row->lost;
+        const struct lack uneven = row->uneven;
         row->lost = turn->lost;
         turn->lost = old;
+        row->uneven = turn->uneven;
+        turn->uneven = uneven;
     }
 }
 

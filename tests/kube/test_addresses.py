@@ -105,6 +105,30 @@ def test_a_pool_is_renamed_while_its_addresses_are_in_use(clean, make):
     gets(clean, web=["203.0.113.0"])
 
 
+def test_policy_local_is_not_shared_with_other_pods(clean, make):
+    """Nodes without pods of both would be sent what they drop. Who shares already keeps it, and is told."""
+    controller = begin(make())
+    clean.put(pool("203.0.113.0/29"))
+    shared, local = {"metallb.io/allow-shared-ip": "k"}, {"externalTrafficPolicy": "Local"}
+    clean.put(service("one", shared, ports=(80,), selector={"app": "one"}, **local))
+    gets(clean, one=["203.0.113.0"])
+    clean.put(service("same", shared, ports=(443,), selector={"app": "one"}, **local))
+    gets(clean, same=["203.0.113.0"])
+    clean.put(service("two", {**shared, "metallb.io/loadBalancerIPs": "203.0.113.0"}, ports=(22,),
+                      selector={"app": "two"}, **local))
+    wait_equal(lambda: condition(clean, "two")[:2], ("False", "OtherBackends"), "why not")
+    wait(lambda: [e for e in clean.items("Event") if e["regarding"]["name"] == "two"
+                  and "policies and selectors are equal" in e["note"]], "the Event")
+    clean.put(service("any", shared, ports=(53,), selector={"app": "two"}, **local))
+    gets(clean, any=["203.0.113.1"])
+    clean.api.request("PATCH", path_of("Service", name="any"), {"spec": {"selector": {"app": "three"}}}, MERGE)
+    assert not [fault for fault in controller.status()["faults"] if "keeps" in fault["message"]]
+    clean.api.request("PATCH", path_of("Service", name="same"), {"spec": {"selector": {"app": "two"}}}, MERGE)
+    wait(lambda: [fault for fault in controller.status()["faults"] if fault["message"].startswith(
+        "keeps 203.0.113.0, which it shares with Service default/")], "the fault")
+    gets(clean, one=["203.0.113.0"], same=["203.0.113.0"], two=[], any=["203.0.113.1"])
+
+
 def test_sharing_dual_stack_and_class(clean, make):
     begin(make(addresses={"loadBalancerClass": "example.com/ours"}))
     clean.put(pool("203.0.113.0/29", "fd00:203::/126"))

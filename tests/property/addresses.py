@@ -91,9 +91,17 @@ def ports(service):
     return {(port.get("protocol", "TCP"), port["port"]) for port in service["spec"]["ports"]}
 
 
-def share(a, b):
+def backends(service):
+    """Of which pods a node needs one: None, any will do."""
+    return service["spec"].get("selector", {}) if service["spec"].get("externalTrafficPolicy") == "Local" else None
+
+
+def against(a, b, held_already):
+    """Why two Services may not have one address."""
     mine, other = annotation(a, "allow-shared-ip"), annotation(b, "allow-shared-ip")
-    return mine is not None and mine == other and not ports(a) & ports(b)
+    if mine is None or mine != other or ports(a) & ports(b):
+        return "taken"
+    return None if held_already or backends(a) == backends(b) else "other-backends"
 
 
 def wished(service):
@@ -136,7 +144,8 @@ class Allocator:
         if not held_already and self.is_strangers(ip):
             return "taken"
         others = [s for s in self.services if s is not service and ip in self.has[key(s)]]
-        return None if all(share(service, other) for other in others) else "taken"
+        reasons = {against(service, other, held_already) for other in others} - {None}
+        return "taken" if "taken" in reasons else next(iter(reasons), None)
 
     def is_strangers(self, ip):
         return any(ip in held(other) for other in self.strangers)

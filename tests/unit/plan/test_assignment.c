@@ -159,8 +159,7 @@ static void ports_that_part_make_room_for_who_shares(void **state)
     struct fixture *fx = *state;
     put_pool(fx->store, "lb", "addresses: [192.0.2.1]");
     put_service(fx->store, "a", "metallb.io/allow-shared-ip: k", "");
-    put_service(fx->store, "b", "metallb.universe.tf/allow-shared-ip: k",
-                "externalTrafficPolicy: Local, ports: [{port: 80}]");
+    put_service(fx->store, "b", "metallb.universe.tf/allow-shared-ip: k", "");
     update(fx, NULL);
     assert_all(fx, "a 192.0.2.1; b exhausted; ");
     put_service(fx->store, "a", "metallb.io/allow-shared-ip: k", "ports: [{port: 443}]");
@@ -169,6 +168,80 @@ static void ports_that_part_make_room_for_who_shares(void **state)
     put_service(fx->store, "a", "metallb.io/allow-shared-ip: k", "");
     update(fx, "a");
     assert_all(fx, "a 192.0.2.1; b exhausted; ");
+}
+
+#define SHARED "metallb.io/allow-shared-ip: k"
+#define LOCAL  "externalTrafficPolicy: Local, "
+
+/* Both are served by the same nodes, or the younger one is refused: as MetalLB has it. */
+static void policy_local_is_shared_with_one_selector(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool shared;
+    } cases[] = {
+        { "selector: {x: \"1\"}", "selector: {y: \"1\"}", true },
+        { LOCAL "selector: {x: \"1\", y: \"2\"}", LOCAL "selector: {y: \"2\", x: \"1\"}", true },
+        { LOCAL "selector: {x: \"1\"}", LOCAL "selector: {x: \"2\"}", false },
+        { LOCAL "selector: {x: \"1\"}", "selector: {x: \"1\"}", false },
+        { "selector: {x: \"1\"}", LOCAL "selector: {x: \"1\"}", false },
+    };
+    struct fixture *fx = *state;
+    put_pool(fx->store, "lb", "addresses: [192.0.2.1]");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOFREE char *a = text_format("%s, ports: [{port: 80}]", cases[i].a);
+        AUTOFREE char *b = text_format("%s, ports: [{port: 443}]", cases[i].b);
+        put_service(fx->store, "a", SHARED, a);
+        put_service(fx->store, "b", SHARED, b);
+        update(fx, NULL);
+        assert_all(fx,
+                   cases[i].shared ? "a 192.0.2.1; b 192.0.2.1; " : "a 192.0.2.1; b exhausted; ");
+        put_service(fx->store, "b", SHARED ", metallb.io/loadBalancerIPs: 192.0.2.1", b);
+        update(fx, "b");
+        assert_all(fx, cases[i].shared ? "a 192.0.2.1; b 192.0.2.1; "
+                                       : "a 192.0.2.1; b other-backends; ");
+        go(fx, "b");
+        go(fx, "a");
+        fx->now_ms += REST;
+        update(fx, NULL);
+    }
+}
+
+static void assert_uneven(const struct fixture *fx, const char *expected)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    assignment_faults(&fx->assignments, &faults);
+    assert_int_equal(faults.list.count, *expected != '\0');
+    if (*expected)
+        assert_string_equal(faults.list.items[0].message, expected);
+}
+
+/* An upgrade, or a change of policy, takes nobody's address: it is told. */
+static void what_is_shared_unevenly_is_kept_and_told(void **state)
+{
+    static const char told[] =
+        "keeps 192.0.2.1, which it shares with Service default/a: with externalTrafficPolicy "
+        "Local, Services share an address only if their policies and selectors are equal; nodes "
+        "without pods of both may drop or lack what is sent to one of them";
+    struct fixture *fx = *state;
+    put_pool(fx->store, "lb", "addresses: [192.0.2.1]");
+    put_service(fx->store, "a", SHARED, "");
+    put_service(fx->store, "b", SHARED, "ports: [{port: 443}]");
+    update(fx, NULL);
+    assert_uneven(fx, "");
+    for (int i = 0; i < 2; i++) {
+        const char *changed = i ? "b" : "a";
+        put_service(fx->store, changed, SHARED,
+                    i ? LOCAL "ports: [{port: 443}]" : LOCAL "ports: [{port: 80}]");
+        update(fx, changed);
+        assert_all(fx, "a 192.0.2.1; b 192.0.2.1; ");
+        assert_uneven(fx, i ? "" : told);
+    }
+    put_service(fx->store, "b", SHARED, "ports: [{port: 443}]");
+    update(fx, "b");
+    assert_uneven(fx, told);
+    go(fx, "b");
+    assert_uneven(fx, "");
 }
 
 static void a_pool_edit_that_keeps_them_moves_nothing(void **state)
@@ -245,6 +318,8 @@ int main(void)
         IT(who_names_a_resting_address_gets_it),
         IT(pending_ones_get_what_becomes_free),
         IT(ports_that_part_make_room_for_who_shares),
+        IT(policy_local_is_shared_with_one_selector),
+        IT(what_is_shared_unevenly_is_kept_and_told),
         IT(a_pool_edit_that_keeps_them_moves_nothing),
         IT(reserved_addresses_are_for_who_names_them),
         IT(a_wide_pool_of_ipv6_is_no_burden),
