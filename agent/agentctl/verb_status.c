@@ -129,6 +129,36 @@ static const char *describe_consul(const struct doc *status, struct text *out)
     return "OK";
 }
 
+/* Shown where pods of this node may leave by gateways, or this node is one. */
+static const char *describe_egress(const struct doc *status, struct text *out)
+{
+    const struct doc *egress = doc_get(status, "egress");
+
+    if (!egress || egress->type == DOC_NULL)
+        return NULL;
+    text_add_count(out, field_int(egress, "pods"), "pod");
+    text_add(out, field_int(egress, "pods") == 1 ? " leaves by " : " leave by ");
+    text_add_count(out, field_int(egress, "gateways"), "gateway");
+    if (field_true(egress, "gateway")) {
+        text_add(out, "; this node is a gateway of ");
+        text_add_count(out, field_int(egress, "clients"), "client");
+    }
+    return "OK";
+}
+
+/* The table of nftables, where services.firewall has one. */
+static const char *describe_firewall(const struct doc *status, struct text *out)
+{
+    const struct doc *firewall = doc_get(status, "firewall");
+
+    if (!firewall || field_is(firewall, "mode", "off") || field_is(firewall, "mode", "-"))
+        return NULL;
+    text_addf(out, "%s: ", field(firewall, "mode"));
+    text_add_count(out, field_int(firewall, "openings"), "opening");
+    text_add(out, field_true(firewall, "there") ? " in nftables" : ", not in nftables");
+    return field_true(firewall, "there") ? "OK" : "WARN";
+}
+
 static const char *describe_config(const struct doc *status, struct text *out)
 {
     const struct doc *config = doc_get(status, "config");
@@ -150,6 +180,8 @@ static const struct {
     { "Routes", "routes", describe_routes },
     { "BGP", "bgp", describe_bgp },
     { "Services", "services", describe_services },
+    { "Egress", "egress", describe_egress },
+    { "Firewall", "firewall", describe_firewall },
     { "Consul", "consul", describe_consul },
     { "Config", "config", describe_config },
 };
@@ -185,11 +217,14 @@ static void add_subsystems(struct text *out, const struct ctl *ctl, const struct
     }
 }
 
-static bool is_known(const char *subsystem)
+/* Of those that are not shown, faults are told all the same. */
+static bool is_known(const struct doc *status, const char *subsystem)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(subsystems); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(subsystems); i++) {
+        AUTOTEXT struct text summary = { 0 };
         if (strcmp(subsystems[i].subsystem, subsystem) == 0)
-            return true;
+            return subsystems[i].describe(status, &summary);
+    }
     return false;
 }
 
@@ -200,7 +235,7 @@ static void add_others(struct text *out, const struct ctl *ctl, const struct doc
 
     doc_each(fault, doc_get(status, "faults")) {
         const char *name = field(fault, "subsystem");
-        if (!is_known(name) && strcmp(name, last) != 0) {
+        if (!is_known(status, name) && strcmp(name, last) != 0) {
             AUTOTEXT struct text title = { 0 }, summary = { 0 };
             text_add_char(&title, (char)toupper((unsigned char)name[0]));
             text_add(&title, name + 1);
@@ -278,12 +313,20 @@ static bool is_well(const struct doc *status)
 /* What "healthy" means here: no more than is known. */
 static void add_well(struct text *out, const struct doc *status)
 {
-    text_add(out, "All is well: routes are in the kernel");
+    text_add(out, "All is well: ");
     if (field_true(doc_get(status, "services"), "enabled"))
-        text_add(out, ", NAT is proved");
-    text_add(out, field_true(doc_get(status, "bgp"), "enabled")
-                      ? ", every BGP session is up.\n"
-                      : "; BIRD is not asked (bird.socket).\n");
+        text_add(out, "NAT is proved, ");
+    text_add(out, "routes are in the kernel");
+    const struct doc *bgp = doc_get(status, "bgp");
+    if (!field_true(bgp, "enabled")) {
+        text_add(out, "; BIRD is not asked (bird.socket).\n");
+    } else if (field_true(bgp, "expectsNone")) {
+        text_add(out, "; no BGP session is expected (bird.expectPeers).\n");
+    } else {
+        text_add(out, " and sent to ");
+        text_add_count(out, field_int(bgp, "established"), "BGP peer");
+        text_add(out, "; what a peer makes of them can't be seen from here.\n");
+    }
 }
 
 /* --json and --brief: nothing but a word of the document is wanted. */

@@ -106,6 +106,25 @@ static void write_gateway(struct json *json, const struct egress_plan *plan)
     json_end_object(json);
 }
 
+void write_egress_status(struct json *json, const struct api_state *state)
+{
+    const struct egress_plan *plan = state->egress;
+    int64_t gateways = 0;
+
+    if (!plan || (!state->config->egress.enabled && !plan->served)) {
+        json_null(json, "egress");
+        return;
+    }
+    sorted_each(struct egress_set *const, set, &plan->sets)
+        gateways += (int64_t)(*set)->gateways.count;
+    json_begin_object(json, "egress");
+    json_int(json, "pods", (int64_t)plan->pods.count);
+    json_int(json, "gateways", gateways);
+    json_bool(json, "gateway", plan->served);
+    json_int(json, "clients", (int64_t)plan->clients.count);
+    json_end_object(json);
+}
+
 void write_egress(struct json *json, const struct config *config, const struct egress_plan *plan)
 {
     if (!plan || (!config->egress.enabled && !plan->served)) {

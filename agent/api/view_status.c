@@ -20,6 +20,7 @@
 
 #include "api/document.h"
 #include "api/view_bgp.h"
+#include "api/view_egress.h"
 #include "api/view_firewall.h"
 #include "api/view_nat_status.h"
 #include "api/view_routes.h"
@@ -183,6 +184,7 @@ void view_status(const struct api_state *state, struct text *out)
     json_end_object(&json);
     write_nat_status(&json, state);
     write_firewall(&json, &status->firewall);
+    write_egress_status(&json, state);
     write_known_faults(&json, "faults", status->faults);
     view_end(&json);
 }

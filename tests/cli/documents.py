@@ -103,6 +103,7 @@ def status(**changes):
         "consul": None,
         "firewall": {"mode": "off", "there": False, "openings": 0, "closedAddresses": 0, "added": 0, "removed": 0,
                      "replaced": 0, "repairs": 0, "openedPackets": 0, "closedPackets": 0},
+        "egress": None,
         "services": {"enabled": False, "count": 2},
         "nat": NO_NAT,
         "faults": [],

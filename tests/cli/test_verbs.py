@@ -150,6 +150,32 @@ def test_status_of_an_agent_that_stops(ctl, agent):
     assert ctl.run()[1].startswith("node-7 · agent 0.1.0 · up 0s · healthy · stopping\n")
 
 
+EGRESS = {"pods": 2, "gateways": 3, "gateway": True, "clients": 1}
+
+
+def test_status_shows_egress_and_firewall_that_are_well(ctl, agent):
+    """Health on one screen: what is on has a row, well or not."""
+    document = documents.status(egress=EGRESS, firewall__mode="mark", firewall__there=True, firewall__openings=12)
+    agent({"/v1/status": document})
+    code, output, _ = ctl.run()
+    assert code == 0
+    assert "Egress      OK    2 pods leave by 3 gateways; this node is a gateway of 1 client\n" in output
+    assert "Firewall    OK    mark: 12 openings in nftables\n" in output
+
+
+@pytest.mark.parametrize("egress, row", [(EGRESS, "Egress      WARN  2 pods leave by"), (None, "Egress      WARN  1 fault\n")])
+def test_status_shows_faults_of_egress(ctl, agent, egress, row):
+    agent({"/v1/status": documents.status(egress=egress, health="degraded", faults=[fault(subsystem="egress")])})
+    output = ctl.run()[1]
+    assert row in output and output.count("Egress ") == 1
+
+
+def test_all_is_well_claims_what_is_known(ctl, agent):
+    """BIRD says what it sends, never what a peer accepts."""
+    agent({"/v1/status": documents.status(bgp=documents.bgp())})
+    assert "sent to 2 BGP peers; what a peer makes of them can't be seen from here.\n" in ctl.run()[1]
+
+
 def test_faults(ctl, agent):
     other = fault(place="api.yaml", message="is empty", remedy=None, since=None)
     agent({"/v1/faults": items("FaultList", [fault(), other])})

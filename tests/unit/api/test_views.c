@@ -76,7 +76,7 @@ static void test_status(void **state)
         "'dropped':0,'refused':0,'lastSweepAt':null,'lastSweepMs':0.000},"
         "'sourcePorts':{'searched':0,'dropped':0,'refused':0},'maps':[],'bytes':0,'refusals':[]},"
         "'firewall':{'mode':'off','there':false,'openings':0,'closedAddresses':0,'added':0,"
-        "'removed':0,'replaced':0,'repairs':0,'openedPackets':0,'closedPackets':0},"
+        "'removed':0,'replaced':0,'repairs':0,'openedPackets':0,'closedPackets':0},'egress':null,"
         "'faults':[{'subsystem':'manifests','group':'web.yaml','place':'web.yaml:3:1',"
         "'message':'is \\'odd\\'','remedy':'mend it','since':'2026-11-20T07:33:20Z'}]}");
 }
