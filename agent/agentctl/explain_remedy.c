@@ -47,6 +47,8 @@ const char *explain_remedy(const char *reason)
         { "no-endpoints", "no pod behind it is ready, or none has the port: see its endpoints" },
         { "no-local-endpoints", "the nodes with a ready endpoint announce it; for this one, run a "
                                 "ready pod here" },
+        { "ports-elsewhere", "the nodes with a ready endpoint of every port announce it; for this "
+                             "one, run a ready pod of that port here" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)

@@ -36,6 +36,8 @@ static const struct {
     [REASON_NETWORK_UNAVAILABLE] = { "network-unavailable", "this node's network is unavailable" },
     [REASON_NO_ENDPOINTS] = { "no-endpoints", "no usable endpoint" },
     [REASON_NO_LOCAL_ENDPOINTS] = { "no-local-endpoints", "policy Local, no usable endpoint here" },
+    [REASON_PORTS_ELSEWHERE] = { "ports-elsewhere",
+                                 "a port of the address has its endpoints on other nodes" },
     [REASON_NOT_PROVED] = { "not-proved", "NAT has not proved that it serves" },
     [REASON_GATEWAY_NOT_PROVED] = { "gateway-not-proved",
                                     "this gateway has not proved that it sends on" },

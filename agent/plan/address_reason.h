@@ -36,6 +36,7 @@ enum address_reason {
     REASON_NETWORK_UNAVAILABLE, /* the node's condition */
     REASON_NO_ENDPOINTS,        /* none usable anywhere */
     REASON_NO_LOCAL_ENDPOINTS,  /* policy Local, and usable ones only elsewhere */
+    REASON_PORTS_ELSEWHERE,     /* other nodes can forward all ports of the address, this one not */
     REASON_NOT_PROVED,          /* NAT has not proved every frontend */
     REASON_GATEWAY_NOT_PROVED,  /* an egress gateway has not proved that it sends on */
     REASON_HELD_DOWN,           /* withdrawn a moment ago */

@@ -22,6 +22,7 @@
 #include "plan/claim.h"
 #include "plan/gateway_address.h"
 #include "plan/route_table.h"
+#include "plan/shared_ports.h"
 
 static void port_taken_fault(struct faults *faults, const struct candidate *loser,
                              const struct service_port *port, const struct service *owner)
@@ -35,21 +36,39 @@ static void port_taken_fault(struct faults *faults, const struct candidate *lose
                owner->object.namespace, owner->object.name);
 }
 
-/* Counts a candidate's own ports and those with endpoints, and says what follows for it. */
-static int judge_ports(const struct route_inputs *inputs, const candidate_list *list,
-                       const struct real_address *real, struct candidate *candidate,
-                       struct faults *faults)
+/* An address on its way to a row. */
+struct judging {
+    const struct route_inputs *inputs;
+    const struct real_address *real; /* NULL: it is nobody's apart from services */
+    candidate_list list;
+    ports_elsewhere elsewhere; /* of candidates that count */
+    char *lost_port;           /* the first of them, where the verdict is PORTS_ELSEWHERE */
+    bool may_announce;         /* this node may, for one of the services */
+    struct faults *faults;
+};
+
+static void judging_done(struct judging *judging)
 {
+    vec_done(&judging->list);
+    vec_done(&judging->elsewhere);
+    free(judging->lost_port);
+}
+
+/* Counts a candidate's own ports and those with endpoints, and says what follows for it. */
+static int judge_ports(struct judging *judging, struct candidate *candidate)
+{
+    const struct route_inputs *inputs = judging->inputs;
+    const size_t first_elsewhere = judging->elsewhere.count;
     const struct service *service = candidate->service;
     bool local_policy = candidate->address->origin == ADDRESS_CLUSTER ? service->internal_local
                                                                       : service->external_local;
-    bool elsewhere = false;
 
     for (uint32_t i = 0; i < service->port_count; i++) {
         const struct service_port *port = &service->ports[i];
-        const struct service *owner = claim_port_owner(list, candidate, port->protocol, port->port);
+        const struct service *owner =
+            claim_port_owner(&judging->list, candidate, port->protocol, port->port);
         if (owner) {
-            port_taken_fault(faults, candidate, port, owner);
+            port_taken_fault(judging->faults, candidate, port, owner);
             continue;
         }
         struct port_endpoints usable;
@@ -60,13 +79,17 @@ static int judge_ports(const struct route_inputs *inputs, const candidate_list *
         candidate->ports++;
         if (local_policy ? usable.local : usable.anywhere)
             candidate->forwarding++;
-        else
-            elsewhere |= usable.anywhere;
+        else if (usable.anywhere &&
+                 vec_push(&judging->elsewhere, (struct port_elsewhere){ candidate, port }) < 0)
+            return -ENOMEM;
     }
-    candidate->reason =
-        candidate->ports ? claim_announceable(inputs, candidate, real) : REASON_PORTS_TAKEN;
+    candidate->reason = candidate->ports ? claim_announceable(inputs, candidate, judging->real)
+                                         : REASON_PORTS_TAKEN;
     if (candidate->reason == REASON_ANNOUNCED && candidate->forwarding == 0)
-        candidate->reason = elsewhere ? REASON_NO_LOCAL_ENDPOINTS : REASON_NO_ENDPOINTS;
+        candidate->reason = judging->elsewhere.count > first_elsewhere ? REASON_NO_LOCAL_ENDPOINTS
+                                                                       : REASON_NO_ENDPOINTS;
+    if (!shared_ports_counts(candidate))
+        judging->elsewhere.count = first_elsewhere;
     return 0;
 }
 
@@ -117,22 +140,25 @@ static void local_cluster_ip_fault(struct faults *faults, const struct candidate
 }
 
 /* What the reason of a candidate is about. */
-static const char *about(const struct candidate *candidate, const struct real_address *real)
+static const char *about(const struct judging *judging, const struct candidate *candidate)
 {
     const char *named = candidate->service->load_balancer_class;
-    if (real && candidate->reason == real->reason)
-        return real->of;
+    if (judging->real && candidate->reason == judging->real->reason)
+        return judging->real->of;
+    if (candidate->reason == REASON_PORTS_ELSEWHERE)
+        return judging->lost_port;
     return candidate->reason == REASON_OTHER_CLASS && named ? named : "";
 }
 
 /* One allocation: the row, its claims, then their strings. */
-static struct address_row *row_new(const struct ip *ip, const candidate_list *list,
-                                   const struct real_address *real)
+static struct address_row *row_new(const struct ip *ip, const struct judging *judging)
 {
+    const candidate_list *list = &judging->list;
     size_t size = sizeof(struct address_row) + list->count * sizeof(struct claim);
     vec_each(const struct candidate, candidate, list) {
         const struct object *object = &candidate->service->object;
-        size += strlen(object->namespace) + strlen(object->name) + strlen(about(candidate, real));
+        size +=
+            strlen(object->namespace) + strlen(object->name) + strlen(about(judging, candidate));
         size += 3;
     }
     struct address_row *row = calloc(1, size);
@@ -149,7 +175,7 @@ static struct address_row *row_new(const struct ip *ip, const candidate_list *li
         claim->name = strings;
         strings = stpcpy(strings, object->name) + 1;
         claim->of = strings;
-        strings = stpcpy(strings, about(candidate, real)) + 1;
+        strings = stpcpy(strings, about(judging, candidate)) + 1;
         claim->origin = candidate->address->origin;
         claim->reason = candidate->reason;
         claim->ports = candidate->ports;
@@ -206,67 +232,103 @@ static void guard_row(const struct node_facts *facts, bool may_announce, bool is
         row->lead = lead_to_svc0(facts, row->address.family);
 }
 
-/* Judges each candidate. `*ret_may_announce`: this node may announce the address for one of them.
- */
-static int judge(const struct route_inputs *inputs, const struct ip *address,
-                 const struct real_address *real, candidate_list *list, bool *ret_may_announce,
-                 struct faults *faults)
+/* Judges each candidate. */
+static int judge(const struct ip *address, struct judging *judging)
 {
-    const struct node_facts *facts = inputs->node;
+    const struct node_facts *facts = judging->inputs->node;
+    const struct real_address *real = judging->real;
+    candidate_list *list = &judging->list;
     int r = facts->config->services.enabled ? claim_nat_candidates(facts, address, list)
                                             : claim_candidates(facts, address, list);
     if (r < 0)
         return r;
-    bool may_announce = false;
     vec_each(struct candidate, candidate, list) {
         if (candidate->reason == REASON_IN_SERVICE_CIDR)
-            in_service_cidr_fault(faults, candidate);
+            in_service_cidr_fault(judging->faults, candidate);
         if (candidate->reason == REASON_ANNOUNCED)
-            r = judge_ports(inputs, list, real, candidate, faults);
+            r = judge_ports(judging, candidate);
         if (r < 0)
             return r;
         if (real && candidate->reason == real->reason &&
             candidate->address->origin != ADDRESS_CLUSTER)
-            real_address_fault(faults, candidate, real);
+            real_address_fault(judging->faults, candidate, real);
         if (real && real->reason == REASON_LOCAL_ADDRESS && facts->config->services.enabled &&
             candidate->address->origin == ADDRESS_CLUSTER && candidate->reason > REASON_OTHER_PROXY)
-            local_cluster_ip_fault(faults, candidate, real->of);
-        may_announce |= candidate->reason >= REASON_NO_ENDPOINTS;
+            local_cluster_ip_fault(judging->faults, candidate, real->of);
+        judging->may_announce |= candidate->reason >= REASON_NO_ENDPOINTS;
     }
-    *ret_may_announce = may_announce;
     return 0;
+}
+
+static bool has_reason(const candidate_list *list, enum address_reason reason)
+{
+    vec_each(const struct candidate, candidate, list) {
+        if (candidate->reason == reason)
+            return true;
+    }
+    return false;
+}
+
+/* An address of which this node lacks a port is left to nodes that lack none. */
+static int judge_elsewhere(struct judging *judging)
+{
+    if (judging->elsewhere.count == 0 || !has_reason(&judging->list, REASON_ANNOUNCED))
+        return 0;
+    int verdict = shared_ports_judge(judging->inputs->node, &judging->list, &judging->elsewhere);
+    if (verdict < 0)
+        return verdict;
+    if (verdict != PORTS_ELSEWHERE) {
+        shared_ports_fault(&judging->elsewhere, judging->faults);
+        return 0;
+    }
+    judging->lost_port = shared_ports_name(&judging->elsewhere.items[0]);
+    overrule(&judging->list, REASON_PORTS_ELSEWHERE);
+    return judging->lost_port ? 0 : -ENOMEM;
+}
+
+/* What keeps an address back although its Services could be announced. */
+static const struct hold *judge_readiness(const struct ip *address, struct judging *judging)
+{
+    const struct hold *hold = route_inputs_held(judging->inputs, address);
+    if (!route_inputs_proved(judging->inputs, address))
+        overrule(&judging->list, REASON_NOT_PROVED);
+    else if (hold)
+        overrule(&judging->list, REASON_HELD_DOWN);
+    return hold;
 }
 
 int plan_address(const struct route_inputs *inputs, const struct ip *address,
                  struct address_row **ret_row, struct faults *faults)
 {
-    AUTOVEC candidate_list list = { 0 };
     struct real_address found;
     const bool is_real = real_address_of(inputs->node, address, &found);
-    const struct real_address *real = is_real ? &found : NULL;
-    bool may_announce;
-    int r = judge(inputs, address, real, &list, &may_announce, faults);
+    CLEANUP(judging_done)
+    struct judging judging = {
+        .inputs = inputs,
+        .real = is_real ? &found : NULL,
+        .faults = faults,
+    };
+    int r = judge(address, &judging);
     if (r < 0)
         return r;
     *ret_row = NULL;
     const bool is_gateway = gateway_has_address(inputs->node->config, address);
-    if (list.count == 0)
+    if (judging.list.count == 0)
         return is_gateway ? plan_gateway_address(inputs, address, ret_row, faults) : 0;
     if (is_gateway)
-        gateway_address_shared(address, &list.items[0].service->object, faults);
+        gateway_address_shared(address, &judging.list.items[0].service->object, faults);
+    r = judge_elsewhere(&judging);
+    if (r < 0)
+        return r;
+    const struct hold *hold = judge_readiness(address, &judging);
 
-    const struct hold *hold = route_inputs_held(inputs, address);
-    if (!route_inputs_proved(inputs, address))
-        overrule(&list, REASON_NOT_PROVED);
-    else if (hold)
-        overrule(&list, REASON_HELD_DOWN);
-
-    struct address_row *row = row_new(address, &list, real);
+    struct address_row *row = row_new(address, &judging);
     if (!row)
         return -ENOMEM;
-    row->protocol = row->reason == REASON_ANNOUNCED ? announced_protocol(inputs, &list) : 0;
+    row->protocol = row->reason == REASON_ANNOUNCED ? announced_protocol(inputs, &judging.list) : 0;
     row->held_until_ms = row->reason == REASON_HELD_DOWN ? hold->until_ms : 0;
-    guard_row(inputs->node, may_announce, is_real, row);
+    row->by_nodes = judging.elsewhere.count > 0;
+    guard_row(inputs->node, judging.may_announce, is_real, row);
     *ret_row = row;
     return 0;
 }

@@ -16,7 +16,7 @@ struct claim {
     const char *namespace, *name;
     enum address_origin origin;
     enum address_reason reason;
-    const char *of;             /* whose it is, where that is the reason: "node-2"; "": no matter */
+    const char *of;             /* what the reason is about: "node-2"; "": nothing else */
     uint32_t ports, forwarding; /* frontends on the address; those with a usable endpoint */
 };
 
@@ -30,6 +30,7 @@ struct address_row {
     bool usable;           /* would be announced but for hold-down */
     struct lead lead;      /* NAT serves it: guarded, or for the node's own packets alone */
     bool gateway;          /* an egress gateway's, and no Service's; then its guard is in main */
+    bool by_nodes;         /* other Nodes' objects have a say: shared_ports.h */
     bool foreign;          /* another proxy's, in a network that is led to svc0: it is not */
     int64_t held_until_ms; /* monotonic; 0: not held */
     uint32_t claim_count;

@@ -62,18 +62,18 @@ struct selected {
     bool at_all, here;
 };
 
-static struct selected select_by(const struct node_facts *facts, enum kind kind,
-                                 const struct ip_pool *pool, const struct service *service)
+static struct selected select_by(const struct store *store, enum kind kind,
+                                 const struct ip_pool *pool, const struct service *service,
+                                 const struct node *node)
 {
-    const struct object *own = store_get(facts->store, KIND_NODE, "", facts->config->node);
     const struct object *object;
     struct selected selected = { 0 };
-    for (size_t cursor = 0; (object = store_next(facts->store, kind, &cursor));) {
+    for (size_t cursor = 0; (object = store_next(store, kind, &cursor));) {
         const struct advertisement *advertisement = to_advertisement(object);
         if (!selects_pool(advertisement, pool) || !selects_service(advertisement, service))
             continue;
         selected.at_all = true;
-        selected.here |= selects_node(advertisement, own ? to_node(own) : NULL);
+        selected.here |= selects_node(advertisement, node);
     }
     return selected;
 }
@@ -83,20 +83,26 @@ static bool has_advertisements(const struct store *store)
     return store_count(store, KIND_BGP_ADVERTISEMENT) || store_count(store, KIND_L2_ADVERTISEMENT);
 }
 
-enum address_reason advertised_here(const struct node_facts *facts, const struct service *service,
-                                    const struct ip *ip)
+enum address_reason advertised_at(const struct store *store, const struct service *service,
+                                  const struct ip *ip, const struct node *node)
 {
-    const struct ip_pool *pool =
-        has_advertisements(facts->store) ? advertised_pool(facts->store, ip) : NULL;
+    const struct ip_pool *pool = has_advertisements(store) ? advertised_pool(store, ip) : NULL;
     if (!pool)
         return REASON_ANNOUNCED;
-    struct selected bgp = select_by(facts, KIND_BGP_ADVERTISEMENT, pool, service);
+    struct selected bgp = select_by(store, KIND_BGP_ADVERTISEMENT, pool, service, node);
     if (bgp.here)
         return REASON_ANNOUNCED;
     if (bgp.at_all)
         return REASON_OTHER_NODES;
-    struct selected l2 = select_by(facts, KIND_L2_ADVERTISEMENT, pool, service);
+    struct selected l2 = select_by(store, KIND_L2_ADVERTISEMENT, pool, service, node);
     return l2.at_all ? REASON_L2_ONLY : REASON_NO_ADVERTISEMENT;
+}
+
+enum address_reason advertised_here(const struct node_facts *facts, const struct service *service,
+                                    const struct ip *ip)
+{
+    const struct object *own = store_get(facts->store, KIND_NODE, "", facts->config->node);
+    return advertised_at(facts->store, service, ip, own ? to_node(own) : NULL);
 }
 
 static bool selects_interface(const struct advertisement *advertisement, const char *interface)

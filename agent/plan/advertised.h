@@ -24,6 +24,10 @@ const struct ip_pool *advertised_pool(const struct store *store, const struct ip
 enum address_reason advertised_here(const struct node_facts *facts, const struct service *service,
                                     const struct ip *ip);
 
+/* The same of another node, by its object; NULL: it has none. */
+enum address_reason advertised_at(const struct store *store, const struct service *service,
+                                  const struct ip *ip, const struct node *node);
+
 /*
  * Whether an L2Advertisement selects an address of a Service for a node (NULL: for any) and an
  * interface of it (NULL: whichever).

@@ -204,6 +204,30 @@ def service(chance, namespace, name, number, proxy_name):
     }
 
 
+def sharing(chance, objects):
+    """The objects with one address for all Services, load balancers of policy Local with a port
+    each, or two, and few endpoints, which are ready."""
+    shared = [{"ip": f"{INGRESS_IPS[family]}9"} for family in (4, 6)]
+    services = [thing for thing in objects if thing["kind"] == "Service"]
+    for number, thing in enumerate(services):
+        thing["metadata"].pop("annotations", None)
+        thing["metadata"].pop("labels", None)
+        thing["status"]["loadBalancer"]["ingress"] = shared
+        spec = {name: value for name, value in thing["spec"].items()
+                if name not in ("loadBalancerClass", "loadBalancerSourceRanges", "ports")}
+        ports = [{"name": f"p{port}", "port": port} for port in (80, 443, 53)[: 1 + number % 2]]
+        spec["ports"] = [{**port, "port": port["port"] + 1000 * number} for port in ports]
+        policy = chance.choice(("Local", "Local", "Local", "Cluster"))
+        thing["spec"] = {**spec, "type": "LoadBalancer", "externalTrafficPolicy": policy}
+    for thing in objects:
+        if thing["kind"] == "EndpointSlice":
+            thing["ports"] = some(chance, [{"name": f"p{port}", "port": 8080}
+                                           for port in (80, 443)], 2)
+            thing["endpoints"] = [{k: v for k, v in endpoint.items() if k != "conditions"}
+                                  for endpoint in thing["endpoints"] or []][:3]
+    return objects
+
+
 # Slices
 
 def pod(chance, family, number, hints):
@@ -375,6 +399,7 @@ def cluster(chance):
         pieces = slices(chance, owner)
         objects += pieces if chance.random() < 0.03 else [owner, *pieces]
     chance.shuffle(objects)
+    objects = sharing(chance, objects) if chance.random() < 0.25 else objects
     return [with_pod_cidrs(chance, thing) if thing["kind"] == "Node" else thing
             for thing in objects], chosen
 

@@ -188,26 +188,65 @@ def is_of_clusters(objects, settings, address):
         address, settings.get("serviceCIDRs") or [])
 
 
-def is_announced(objects, settings, node_name, place, claim):
-    """9.1, 9.2: by the set that serves from outside; 14.16: no real address."""
+def is_announced_for(objects, settings, place, claim):
+    """9.1: what the Service asks; not whether it can be served."""
     service, kind, _ = claim
-    if is_real(objects, model.this_node(objects, node_name), place[0]):
-        return False
-    item = model.frontend_item(objects, place, claim, settings, node_name)
     kinds = kinds_of(objects, service, place[0], settings)
     if is_of_clusters(objects, settings, place[0]):
         kinds -= {"loadBalancer"}
-    return (kind != "nodePort" and item["from"]["outside"]["verdict"] == "forward"
-            and any(may_announce(service, own, settings) for own in kinds))
+    return kind != "nodePort" and any(may_announce(service, own, settings) for own in kinds)
+
+
+def forwarded(objects, settings, node_name, claims):
+    """9.2: of these ports those that a node forwards for clients outside."""
+    return {
+        place for place, claim in claims.items()
+        if model.frontend_item(objects, place, claim, settings,
+                               node_name)["from"]["outside"]["verdict"] == "forward"
+    }
+
+
+def is_excluded(node):
+    """9.4"""
+    return bool(node) and EXCLUDED_LABEL in model.labels(node)
+
+
+def other_announcers(objects, node_name):
+    """By their Nodes; where nobody has written any, whoever has an endpoint."""
+    nodes = [n for n in model.of_kind(objects, "Node") if not model.is_made_up(n)]
+    names = {n["metadata"]["name"] for n in nodes if not is_excluded(n)}
+    if not nodes:
+        names = {endpoint.get("nodeName") for item in model.of_kind(objects, "EndpointSlice")
+                 for endpoint in item.get("endpoints") or []} - {None}
+    return names - {node_name}
+
+
+def announceable(objects, settings, node_name):
+    """Per address the ports for which it is to be announced; 14.16: no real ones."""
+    node = model.this_node(objects, node_name)
+    claims = {}
+    for place, claim in model.all_frontends(objects, settings, node_name).items():
+        if not is_real(objects, node, place[0]) and is_announced_for(
+                objects, settings, place, claim):
+            claims.setdefault(place[0], {})[place] = claim
+    return {} if is_excluded(node) else claims
+
+
+def lost_ports(objects, settings, node_name, claims):
+    """What other nodes forward and this one does not; and whether one of them forwards all."""
+    own = forwarded(objects, settings, node_name, claims)
+    others = [forwarded(objects, settings, name, claims)
+              for name in other_announcers(objects, node_name)]
+    every = own.union(*others)
+    return every - own, every in others
 
 
 def announced(objects, settings, node_name):
-    """Addresses to which this node attracts packets; 9.4: none if it is excluded."""
-    node = model.this_node(objects, node_name)
-    if node and EXCLUDED_LABEL in model.labels(node):
-        return set()
-    found = model.all_frontends(objects, settings, node_name)
-    return {
-        str(place[0]) for place, claim in found.items()
-        if is_announced(objects, settings, node_name, place, claim)
-    }
+    """Addresses to which this node attracts packets. A route leads to an address as a whole: by the
+    nodes that forward every port that any can, where there are some; else by all that forward one."""
+    found = set()
+    for address, claims in announceable(objects, settings, node_name).items():
+        lost, others_do = lost_ports(objects, settings, node_name, claims)
+        if forwarded(objects, settings, node_name, claims) and not (lost and others_do):
+            found.add(str(address))
+    return found

@@ -136,12 +136,17 @@ def node_addresses(node, family, kinds=("InternalIP", "ExternalIP")):
 def on_host(objects, name, addresses, default_sources):
     """The same objects on a host that has these addresses: its Node object says so, too, by types
     of addresses that only this file knows."""
-    node = this_node(objects, name) or {"kind": "Node", "metadata": {"name": name}}
+    node = this_node(objects, name) or {"kind": "Node", "metadata": {"name": name}, "made": "up"}
     entries = list((node.get("status") or {}).get("addresses") or [])
     entries += [{"type": "Interface", "address": address} for address in addresses]
     entries += [{"type": "DefaultSource", "address": address} for address in default_sources]
     others = [thing for thing in objects if thing is not node]
     return [*others, {**node, "status": {"addresses": entries}}]
+
+
+def is_made_up(node):
+    """It is in no manifest."""
+    return "made" in node
 
 
 def primary_addresses(node, family):

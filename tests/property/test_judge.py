@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judge of packets is right by its own reading, case by case."""
 
+import random
+
+import clusters
 import judge
 import model
 import pytest
@@ -185,3 +188,53 @@ def test_what_is_not_announced():
     excluded = node()
     excluded["metadata"]["labels"][judge.EXCLUDED_LABEL] = ""
     assert judge.announced([service(), objects[1], excluded], SETTINGS, NODE) == set()
+
+
+def shared(first, second, **policies):
+    """Two Services with one address; the nodes of their endpoints."""
+    made = []
+    for name, port, nodes in (("web", 80, first), ("api", 443, second)):
+        made.append(service(name, port=port, **policies.get(name, LOCAL)))
+        places = [endpoint(f"10.244.{i}.{port % 250}", where) for i, where in enumerate(nodes)]
+        made.append(endpoint_slice(*places, name=name))
+    return made
+
+
+@pytest.mark.parametrize("first, second, policies, expected", [
+    ([NODE], [NODE], {}, {VIP}),
+    ([NODE], [OTHER], {}, {VIP}),  # nobody has both
+    ([NODE, OTHER], [OTHER], {}, set()),
+    ([NODE, OTHER], [NODE], {}, {VIP}),
+    ([NODE, "third"], [OTHER, "third"], {}, set()),
+    ([NODE], ["gone"], {}, {VIP}),  # no node has any of the second
+    ([NODE, "gone"], ["gone"], {}, {VIP}),
+    ([NODE, OTHER], [], {}, {VIP}),
+    ([OTHER], [OTHER], {}, set()),
+    ([NODE], [OTHER], {"web": {}}, set()),
+    ([NODE], [OTHER], {"web": {}, "api": {}}, {VIP}),
+])
+def test_an_address_is_announced_with_all_its_ports(first, second, policies, expected):
+    nodes = [{**node(), "metadata": {"name": name}} for name in (NODE, OTHER, "third")]
+    excluded = {**node(), "metadata": {"name": "gone", "labels": {judge.EXCLUDED_LABEL: ""}}}
+    objects = [*shared(first, second, **policies), *nodes, excluded]
+    assert judge.announced(objects, SETTINGS, NODE) == expected
+
+
+def test_without_nodes_the_slices_name_them():
+    assert judge.announced(shared([NODE, OTHER], [OTHER]), SETTINGS, NODE) == set()
+    seen = model.on_host(shared([NODE, OTHER], [OTHER]), NODE, ["192.0.2.1"], [])
+    assert judge.announced(seen, SETTINGS, NODE) == set()
+
+
+def test_random_clusters_leave_addresses_to_others():
+    """With and without, so that what holds the planner against the judge holds something."""
+    left = split = 0
+    for seed in range(400):
+        objects, settings = clusters.cluster(random.Random(seed))
+        found = judge.announced(objects, settings, clusters.NODE)
+        for address, claims in judge.announceable(objects, settings, clusters.NODE).items():
+            lost, _ = judge.lost_ports(objects, settings, clusters.NODE, claims)
+            own = judge.forwarded(objects, settings, clusters.NODE, claims)
+            left += bool(own) and str(address) not in found
+            split += bool(lost) and str(address) in found
+    assert left >= 8 and split >= 8, (left, split)

@@ -21,6 +21,7 @@
 #include "engine/routes/route_state.h"
 #include "plan/affected.h"
 #include "plan/pod_seen.h"
+#include "plan/shared_ports.h"
 
 static struct route_engine *to_routes(struct engine *engine)
 {
@@ -75,6 +76,20 @@ static void configure(struct engine *engine, const struct config *config)
     to_routes(engine)->config = config;
 }
 
+/* Addresses that are left to other nodes, or shared with them for want of one that has it all. */
+static int note_other_node(struct route_engine *routes, const struct node_facts *facts,
+                           const struct change *change)
+{
+    int r = 0;
+    if (!shared_ports_affected(facts, change))
+        return r;
+    sorted_each(struct address_row *const, row, &routes->plan.addresses) {
+        if (r == 0 && (*row)->by_nodes)
+            r = vec_push(&routes->work.addresses, (*row)->address);
+    }
+    return r;
+}
+
 static int note(struct engine *engine, const struct change *change, struct round *round)
 {
     struct route_engine *routes = to_routes(engine);
@@ -84,6 +99,8 @@ static int note(struct engine *engine, const struct change *change, struct round
     int r = plan_affected_direct(&facts, &routes->plan.direct, change, &work->direct_rows);
     if (r == 0)
         r = plan_affected_addresses(&facts, change, &work->addresses, &work->all);
+    if (r == 0)
+        r = note_other_node(routes, &facts, change);
     round->expected |=
         work->blocks || work->direct || work->direct_rows.count > 0 || work->addresses.count > 0;
     return r;
