@@ -38,10 +38,15 @@ void contenders_drop(struct contenders *list)
 int contenders_add(struct contenders *list, const char *name, int64_t since_ms)
 {
     char *own = strdup(name);
-    if (own && vec_push(&list->nodes, (struct placement_node){ own, since_ms }) == 0)
+    if (own && vec_push(&list->nodes, (struct placement_node){ own, since_ms, false }) == 0)
         return 0;
     free(own);
     return -ENOMEM;
+}
+
+void contenders_lacks(struct contenders *list)
+{
+    list->nodes.items[list->nodes.count - 1].lacks = true;
 }
 
 void contenders_sort(struct contenders *list)
@@ -70,7 +75,8 @@ bool contenders_same_nodes(const struct contenders *a, const struct contenders *
     if (a == b || a->nodes.count != b->nodes.count)
         return a == b;
     for (size_t i = 0; i < a->nodes.count; i++) {
-        if (node_cmp(&a->nodes.items[i], &b->nodes.items[i]) != 0)
+        if (node_cmp(&a->nodes.items[i], &b->nodes.items[i]) != 0 ||
+            a->nodes.items[i].lacks != b->nodes.items[i].lacks)
             return false;
     }
     return true;
@@ -93,14 +99,17 @@ int contenders_both(struct contenders *a, struct contenders *b, struct contender
     int r = both ? 0 : -ENOMEM;
     for (size_t i = 0; r == 0 && i < a->nodes.count; i++) {
         const struct placement_node *node = &a->nodes.items[i];
-        if (contenders_find(b, node->name))
+        const struct placement_node *other = contenders_find(b, node->name);
+        if (other)
             r = contenders_add(both, node->name, node->since_ms);
+        if (other && r == 0 && (node->lacks || other->lacks))
+            contenders_lacks(both);
     }
     if (r < 0)
         return r;
-    if (both->nodes.count == a->nodes.count)
+    if (contenders_same_nodes(both, a))
         *ret_list = contenders_share(a);
-    else if (both->nodes.count == b->nodes.count)
+    else if (contenders_same_nodes(both, b))
         *ret_list = contenders_share(b);
     else
         *ret_list = TAKE_PTR(both);

@@ -16,6 +16,7 @@
 struct placement_node {
     char *name;
     int64_t since_ms;
+    bool lacks; /* a port of the addresses has its endpoints on other nodes alone */
 };
 
 struct contenders {
@@ -36,10 +37,14 @@ DEFINE_CLEANUP(struct contenders *, contenders_drop);
 int contenders_add(struct contenders *list, const char *name, int64_t since_ms);
 void contenders_sort(struct contenders *list);
 
+/* The node that was added last lacks a port. */
+void contenders_lacks(struct contenders *list);
+
 /* NULL: it is not in it. */
 const struct placement_node *contenders_find(const struct contenders *list, const char *name);
 
-/* Whether both name the same nodes, whichever times they have; whether the times are equal too. */
+/* Whether both name the same nodes, which lack the same, whichever times they have; whether the
+ * times are equal too. */
 bool contenders_same_nodes(const struct contenders *a, const struct contenders *b);
 bool contenders_equal(const struct contenders *a, const struct contenders *b);
 

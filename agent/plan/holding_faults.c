@@ -183,6 +183,22 @@ static void tell_elsewhere(const struct node_facts *facts, const struct holding_
     }
 }
 
+static void tell_lost(const struct holding_address *held, struct faults *faults)
+{
+    char text[IP_STRLEN];
+    if (!held->there || !held->lost_port)
+        return;
+    const struct object *object = &held->lost_service->object;
+    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
+    faults_add(faults, place ? place : "Service",
+               "run a pod of each port on one node of the segment, set externalTrafficPolicy: "
+               "Cluster, or give each Service an address of its own",
+               "clients of %s port %u/%s are lost: this node has the address, without an endpoint "
+               "for it",
+               ip_str(&held->ip, text), held->lost_port->port,
+               protocol_name(held->lost_port->protocol));
+}
+
 void plan_holding_faults(const struct node_facts *facts, const holding_list *list,
                          struct faults *faults)
 {
@@ -195,5 +211,7 @@ void plan_holding_faults(const struct node_facts *facts, const holding_list *lis
     vec_each(const struct holding, holding, list) {
         vec_each(const struct holding_address, address, &holding->addresses)
             tell_elsewhere(facts, address, faults);
+        vec_each(const struct holding_address, address, &holding->addresses)
+            tell_lost(address, faults);
     }
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/macro.h"
 #include "plan/advertised.h"
 #include "plan/claim.h"
 #include "plan/endpoints.h"
@@ -35,6 +36,13 @@ static int is_at(void *context, const struct backend *backend)
            (!node || strcmp(backend->endpoint->node_name, node) == 0);
 }
 
+static int port_is_at(const struct wanted *wanted, const struct service *service, uint32_t port,
+                      const char *node)
+{
+    return endpoints_each(wanted->inputs->node, service, &service->ports[port], wanted->ip.family,
+                          is_at, (void *)node);
+}
+
 /* Returns 1, 0, or -ENOMEM. */
 static int has_endpoint(const struct wanted *wanted, const struct service *service,
                         const char *node)
@@ -42,9 +50,32 @@ static int has_endpoint(const struct wanted *wanted, const struct service *servi
     const char *where = service->external_local ? node : NULL;
     int r = 0;
     for (uint32_t i = 0; r == 0 && i < service->port_count; i++)
-        r = endpoints_each(wanted->inputs->node, service, &service->ports[i], wanted->ip.family,
-                           is_at, (void *)where);
+        r = port_is_at(wanted, service, i, where);
     return r;
+}
+
+/* Whether the port has usable endpoints, and none of them on the node. */
+static int is_elsewhere(const struct wanted *wanted, const struct service *service, uint32_t port,
+                        const char *node)
+{
+    int r = port_is_at(wanted, service, port, node);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    return port_is_at(wanted, service, port, NULL);
+}
+
+int wanted_lacks(const struct wanted *wanted, const char *node, struct lost_port *ret_lost)
+{
+    vec_each(const struct service *const, service, &wanted->services) {
+        for (uint32_t i = 0; (*service)->external_local && i < (*service)->port_count; i++) {
+            int r = is_elsewhere(wanted, *service, i, node);
+            if (r > 0)
+                *ret_lost = (struct lost_port){ *service, &(*service)->ports[i] };
+            if (r != 0)
+                return r;
+        }
+    }
+    return 0;
 }
 
 bool wanted_selects(const struct wanted *wanted, const struct service *service,
@@ -120,6 +151,21 @@ static struct contenders *known_kind(const claim_kinds *kinds, const mark_list *
     return NULL;
 }
 
+static int add_contender(const struct wanted *wanted, const struct node *node, const char *name,
+                         struct contenders *others)
+{
+    struct lost_port lost;
+    int r = wanted_judge(wanted, node, name);
+    if (r != PLACEMENT_MAY)
+        return MIN(r, 0);
+    r = contenders_add(others, name, 0);
+    if (r == 0)
+        r = wanted_lacks(wanted, name, &lost);
+    if (r > 0)
+        contenders_lacks(others);
+    return MIN(r, 0);
+}
+
 static int find_others(const struct wanted *wanted, struct contenders *others)
 {
     const struct node_facts *facts = wanted->inputs->node;
@@ -127,9 +173,7 @@ static int find_others(const struct wanted *wanted, struct contenders *others)
     for (size_t cursor = 0; (object = store_next(facts->store, KIND_NODE, &cursor));) {
         if (strcmp(object->name, facts->config->node) == 0)
             continue;
-        int r = wanted_judge(wanted, to_node(object), object->name);
-        if (r == PLACEMENT_MAY)
-            r = contenders_add(others, object->name, 0);
+        int r = add_contender(wanted, to_node(object), object->name, others);
         if (r < 0)
             return r;
     }

@@ -212,6 +212,13 @@ static int note_self(const struct wanted *wanted, struct holding *holding)
     if (reason < 0)
         return reason;
     judge_self(wanted, node, reason, &address);
+    struct lost_port lost = { 0 };
+    int r = wanted_lacks(wanted, facts->config->node, &lost);
+    if (r < 0)
+        return r;
+    holding->lacks |= r > 0;
+    address.lost_service = lost.service;
+    address.lost_port = lost.port;
     if (holding->reason == PLACEMENT_MAY)
         holding->reason = address.reason;
     return vec_push(&holding->addresses, address);

@@ -30,6 +30,9 @@ struct holding_address {
     uint8_t mac[6];
     char interface[16];
     bool there; /* the interface has it, and it is ours */
+    /* Of a port of policy Local with endpoints on other nodes and none here; NULL: there is none */
+    const struct service *lost_service;
+    const struct service_port *lost_port;
 };
 
 struct holding {
@@ -37,6 +40,7 @@ struct holding {
     VEC(struct holding_address) addresses; /* by ip_cmp() */
     struct contenders *others;             /* the other nodes that may, shared; no times */
     enum placement_reason reason;          /* of this node, for all of them */
+    bool lacks;                            /* this node lacks a port of one of them */
 };
 
 /* By key. Services are borrowed from the store. */

@@ -9,9 +9,14 @@
 #include <net/if_arp.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "base/siphash.h"
 #include "plan/tenure.h"
+
+/* For how long a node keeps what it lacks a port of, once another has them all: pods of a rollout
+ * come one after the other. */
+enum { LACKING_MS = 5 * SECOND_MS };
 
 static const char *const words[PLACEMENT_REASONS] = {
     [PLACEMENT_MAY] = "it may have the address",
@@ -99,10 +104,12 @@ static uint64_t weight_of(const struct placement *placement, const char *node)
 }
 
 /* Whether `node` comes before this node. */
-static bool is_before(const struct placement *placement, const char *node)
+static bool is_before(const struct placement *placement, const struct placement_node *node)
 {
-    uint64_t theirs = weight_of(placement, node), own = weight_of(placement, placement->self);
-    return theirs != own ? theirs > own : strcmp(node, placement->self) < 0;
+    if (node->lacks != placement->lacks)
+        return placement->lacks;
+    uint64_t theirs = weight_of(placement, node->name), own = weight_of(placement, placement->self);
+    return theirs != own ? theirs > own : strcmp(node->name, placement->self) < 0;
 }
 
 static bool is_holder(const struct placement *placement)
@@ -112,23 +119,26 @@ static bool is_holder(const struct placement *placement)
 
 const char *placement_first(const struct placement *placement)
 {
-    const char *first = NULL;
+    const struct placement_node *first = NULL;
     uint64_t most = 0;
     if (!placement->others)
         return NULL;
     vec_each(const struct placement_node, node, &placement->others->nodes) {
         uint64_t weight = weight_of(placement, node->name);
-        if (!is_before(placement, node->name) || (first && weight <= most))
+        bool better = !first || (first->lacks != node->lacks ? first->lacks : weight > most);
+        if (!is_before(placement, node) || !better)
             continue;
-        first = node->name;
+        first = node;
         most = weight;
     }
-    return first;
+    return first ? first->name : NULL;
 }
 
 static int64_t goes_back_ms(const struct placement *placement, const struct placement_node *node)
 {
-    int64_t from_ms = MAX(node->since_ms, placement->held_since_ms) + placement->failback_ms;
+    bool soon = placement->lacks && !node->lacks;
+    int64_t wait_ms = soon ? MIN(placement->failback_ms, LACKING_MS) : placement->failback_ms;
+    int64_t from_ms = MAX(node->since_ms, placement->held_since_ms) + wait_ms;
     bool passed_over = placement->passed_over && strcmp(placement->passed_over, node->name) == 0;
     return passed_over ? MAX(from_ms, placement->passed_until_ms) : from_ms;
 }
@@ -139,7 +149,7 @@ int64_t placement_next_ms(const struct placement *placement)
     if (placement->failback_ms < 0 || !placement->others || !is_holder(placement))
         return next_ms;
     vec_each(const struct placement_node, node, &placement->others->nodes) {
-        if (is_before(placement, node->name))
+        if (is_before(placement, node))
             next_ms = MIN(next_ms, goes_back_ms(placement, node));
     }
     return next_ms;
@@ -156,7 +166,7 @@ int32_t placement_rank(const struct placement *placement, int64_t now_ms)
         return rank;
     vec_each(const struct placement_node, node, &placement->others->nodes) {
         if (strcmp(node->name, placement->holder) != 0)
-            rank += is_before(placement, node->name);
+            rank += is_before(placement, node);
     }
     return rank;
 }

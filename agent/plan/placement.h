@@ -69,7 +69,7 @@ enum { FAILBACK_NEVER = -1 };
 /* One address, or several that have to stay together. All borrowed. */
 struct placement {
     const struct contenders *others; /* the other nodes that may; NULL: none */
-    bool may;                        /* this node may */
+    bool may, lacks;                 /* this node may; it lacks a port that others have */
     const char *key;       /* what the order is made of: the address, or the group's name */
     const char *self;      /* this node */
     const char *holder;    /* who has it by the record; "": nobody */
@@ -80,6 +80,11 @@ struct placement {
     const char *passed_over;
     int64_t passed_until_ms;
 };
+
+/*
+ * Nodes that lack a port come after all others; from one that has the address it goes to such a
+ * node soon, if addresses go back at all.
+ */
 
 /* The first of the other nodes that come before this one, by name; NULL: none does. Borrowed. */
 const char *placement_first(const struct placement *placement);

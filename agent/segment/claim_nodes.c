@@ -16,10 +16,13 @@ static int add_times(const struct contenders *had, const struct contenders *plan
 {
     vec_each(const struct placement_node, node, &planned->nodes) {
         const struct placement_node *known = had ? contenders_find(had, node->name) : NULL;
-        int64_t since_ms = known ? known->since_ms : had ? now_ms : 0;
+        bool same = known && known->lacks == node->lacks;
+        int64_t since_ms = same ? known->since_ms : had ? now_ms : 0;
         int r = contenders_add(merged, node->name, since_ms);
         if (r < 0)
             return r;
+        if (node->lacks)
+            contenders_lacks(merged);
     }
     return 0;
 }

@@ -35,6 +35,7 @@ static struct placement placement_of(const struct own_claim *claim)
         .may = claim->reason == PLACEMENT_MAY,
         .key = claim->key,
         .self = claim->claims->node,
+        .lacks = claim->lacks,
         .holder = holder_of(claim),
         .held_since_ms = claim->held_since_ms,
         .failback_ms = claim->claims->options.failback_ms,

@@ -137,6 +137,7 @@ static int take(struct claims *claims, const struct holding *holding, int64_t no
         return -ENOMEM;
     claim->wanted = true;
     claim->reason = holding->reason;
+    claim->lacks = holding->lacks;
     int r = claim_nodes_take(claim, holding->others, now_ms);
     if (r == 0)
         r = take_addresses(claim, holding, now_ms);

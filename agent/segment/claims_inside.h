@@ -33,6 +33,7 @@ struct own_claim {
     VEC(struct claim_address) addresses;
     struct contenders *others; /* the other nodes that may, shared; since_ms: CLOCK_BOOTTIME */
     enum placement_reason reason;
+    bool lacks;                         /* this node has no endpoint of a port that others have */
     char gave_back[LEASE_HOLDER_MAX];   /* the last other node that had it */
     char passed_over[LEASE_HOLDER_MAX]; /* a node that did not keep or take it; "": none */
     unsigned passed_times;              /* in a row */

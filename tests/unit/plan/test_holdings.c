@@ -164,6 +164,41 @@ static void assert_only_fault(struct world *world, const char *place, const char
     assert_string_equal(faults.list.items[0].remedy, remedy);
 }
 
+#define TLS                                                                                      \
+    "{apiVersion: v1, kind: Service, metadata: {name: tls, namespace: d}, spec: {type: "         \
+    "LoadBalancer, clusterIP: 10.96.0.2, externalTrafficPolicy: Local, ports: [{name: h, port: " \
+    "443}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}"
+
+/* The address is where all ports are; what one node lacks, it and the others know. */
+static void a_node_that_lacks_a_port_comes_last(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, L2(""));
+    put_service(&world.planning, "web", "", "clusterIP: 10.96.0.1, externalTrafficPolicy: Local",
+                "{ip: 192.0.2.1}");
+    put_endpoint(&world.planning, "web-2", "web", "10.1.0.2", "node-1", "ready: true");
+    put(&world.planning, TLS);
+    assert_false(only(&world)->lacks || contenders_find(only(&world)->others, "node-2")->lacks);
+    put_endpoint(&world.planning, "tls-1", "tls", "10.1.0.3", "node-2", "ready: true");
+    const struct holding *holding = only(&world);
+    assert_true(holding->lacks && may(holding, "node-1"));
+    assert_false(contenders_find(holding->others, "node-2")->lacks);
+    assert_int_equal(holding->addresses.items[0].lost_port->port, 443);
+    struct link_address *own = put_address(&world.addresses, 1, "192.0.2.1");
+    own->length = 32;
+    own->protocol = ADDRESS_PROTOCOL_KEPT;
+    assert_only_fault(
+        &world, "Service d/tls", "clients of 192.0.2.1 port 443/TCP are lost",
+        "run a pod of each port on one node of the segment, set externalTrafficPolicy: "
+        "Cluster, or give each Service an address of its own");
+    put_endpoint(&world.planning, "tls-1", "tls", "10.1.0.3", "node-1", "ready: true");
+    holding = only(&world);
+    assert_false(holding->lacks);
+    assert_true(contenders_find(holding->others, "node-2")->lacks);
+}
+
 static void what_stands_in_the_way_here_is_told(void **state)
 {
     (void)state;
@@ -304,6 +339,7 @@ int main(void)
         cmocka_unit_test(only_what_is_asked_for_is_claimed),
         cmocka_unit_test(an_l2_advertisement_claims_for_its_nodes_and_interfaces),
         cmocka_unit_test(endpoints_decide_by_the_policy),
+        cmocka_unit_test(a_node_that_lacks_a_port_comes_last),
         cmocka_unit_test(the_link_the_proof_and_the_standing_decide_for_this_node),
         cmocka_unit_test(what_stands_in_the_way_here_is_told),
         cmocka_unit_test(an_interface_of_two_patterns_is_told_once),

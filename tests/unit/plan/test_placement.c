@@ -8,7 +8,7 @@ enum { NODES = 12, KEYS = 600, FAILBACK = 30000 };
 
 static struct test_node {
     const char *name;
-    bool may;
+    bool may, lacks;
     int64_t since_ms;
 } nodes[NODES];
 static const char *const names[NODES] = { "n0", "n1", "n2", "n3", "n4",  "n5",
@@ -27,18 +27,20 @@ static struct contenders contenders = { .nodes = { others, 0, NODES } };
 static struct placement question(size_t count, const char *key, const char *self,
                                  const char *holder)
 {
-    bool may = false;
+    bool may = false, lacks = false;
     contenders.nodes.count = 0;
     for (size_t i = 0; i < count; i++) {
         bool is_self = strcmp(nodes[i].name, self) == 0;
         may |= is_self && nodes[i].may;
         if (!is_self && nodes[i].may)
             others[contenders.nodes.count++] =
-                (struct placement_node){ (char *)nodes[i].name, nodes[i].since_ms };
+                (struct placement_node){ (char *)nodes[i].name, nodes[i].since_ms, nodes[i].lacks };
+        lacks |= is_self && nodes[i].lacks;
     }
     return (struct placement){
         .others = &contenders,
         .may = may,
+        .lacks = lacks,
         .key = key,
         .self = self,
         .holder = holder,
@@ -148,6 +150,44 @@ static void fail_back_waits_for_a_node_that_lasts(void **state)
     assert_int_equal(placement_rank(&placement, 0), TENURE_NO_RANK);
 }
 
+/* Who serves every port comes first, whatever the order says; among equals it decides. */
+static void nodes_that_lack_a_port_come_last(void **state)
+{
+    (void)state;
+    char key[32];
+    for (int i = 0; i < 200; i++) {
+        begin(4);
+        size_t first = first_of(4, key_of(i, key));
+        nodes[first].lacks = true;
+        size_t next = first_of(4, key);
+        assert_int_not_equal(next, first);
+        assert_int_equal(rank_of(4, key, names[first], ""), 3);
+        for (size_t j = 0; j < 4; j++)
+            nodes[j].lacks = true;
+        assert_int_equal(first_of(4, key), first);
+        nodes[first].may = false;
+        assert_int_equal(first_of(4, key), next);
+    }
+}
+
+static void a_holder_that_lacks_a_port_gives_it_up_soon(void **state)
+{
+    (void)state;
+    begin(2);
+    size_t first = first_of(2, "k");
+    nodes[first].lacks = true;
+    nodes[1 - first].since_ms = 70000;
+    struct placement placement = question(2, "k", names[first], names[first]);
+    placement.held_since_ms = 5000;
+    assert_in_range(placement_next_ms(&placement), 70001, 70000 + 10000);
+    assert_string_equal(placement_first(&placement), names[1 - first]);
+    placement.failback_ms = FAILBACK_NEVER;
+    assert_true(placement_next_ms(&placement) == INT64_MAX);
+    nodes[1 - first].lacks = true;
+    placement = question(2, "k", names[first], names[first]);
+    assert_true(placement_next_ms(&placement) == INT64_MAX);
+}
+
 /* It does not renew, although its Node looks well still: the next one need not wait for it. */
 static void holder_is_nobody_to_wait_for(void **state)
 {
@@ -246,6 +286,8 @@ int main(void)
         cmocka_unit_test(nothing_else_moves),
         cmocka_unit_test(holder_keeps_it_until_fail_back),
         cmocka_unit_test(fail_back_waits_for_a_node_that_lasts),
+        cmocka_unit_test(nodes_that_lack_a_port_come_last),
+        cmocka_unit_test(a_holder_that_lacks_a_port_gives_it_up_soon),
         cmocka_unit_test(holder_is_nobody_to_wait_for),
         cmocka_unit_test(objects_say_who_may),
         cmocka_unit_test(interface_is_in_the_network),
