@@ -160,7 +160,9 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     slice->source = decode_source(decode_label(decoder, managed_by));
     slice->headless_label = decode_label(decoder, "service.kubernetes.io/headless") != NULL;
     slice->family = decode_family(decoder, root);
-    if (!*slice->service && !slice->headless_label && slice->family != IP_NONE)
+    /* In a cluster such a slice is somebody's own. */
+    if (!*slice->service && !slice->headless_label && slice->family != IP_NONE &&
+        decode_is_manifest(decoder))
         decode_warning(decoder, doc_get(root, "metadata"),
                        "label kubernetes.io/service-name is %s: the slice is no Service's",
                        service ? "empty" : "missing");

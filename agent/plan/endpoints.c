@@ -9,8 +9,8 @@
  * says nothing.
  *
  * Who writes a slice may name any address. One where ClusterIPs are is no endpoint: its packets
- * would come back to the program, which would choose again, for ever. Of other addresses of
- * Services the program itself takes care: they may be hosts', too.
+ * would come back to the program, which would choose again, for ever. Nor is the Service's own
+ * address, unless a host has it. Of addresses of other Services the program itself takes care.
  *
  * Slices may hold copies of an endpoint while it moves from one to another, or while its address
  * is another's already. The copies that can do the most count.
@@ -21,12 +21,24 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "plan/real_address.h"
 
 typedef VEC(struct backend) backend_list;
 
 static bool slice_counts(const struct endpoint_slice *slice, uint8_t family)
 {
     return !slice->headless_label && slice->family == family;
+}
+
+/* Whether the Service has it as an address of its own, which is no host's. */
+static bool is_own_address(const struct node_facts *facts, const struct service *service,
+                           const struct ip *ip)
+{
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        if (ip_equal(&service->addresses[i].ip, ip))
+            return !store_node_at(facts->store, ip) && !real_interface_of(facts, ip);
+    }
+    return false;
 }
 
 /* Packets to such an endpoint would be for a Service once more. */
@@ -39,16 +51,25 @@ static bool in_service_nets(const struct node_facts *facts, const struct ip *ip)
     return false;
 }
 
-static void add_fault(const struct service *service, const struct endpoint_slice *slice,
-                      uint32_t count, const struct ip *first, struct faults *faults)
+static bool is_endpoint(const struct node_facts *facts, const struct service *service,
+                        const struct ip *ip)
+{
+    return !in_service_nets(facts, ip) && !is_own_address(facts, service, ip);
+}
+
+static void add_fault(const struct node_facts *facts, const struct service *service,
+                      const struct endpoint_slice *slice, uint32_t count, const struct ip *first,
+                      struct faults *faults)
 {
     const struct object *object = &service->object;
     AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
     char address[IP_STRLEN];
     faults_add(faults, place ? place : "Service", "name pods or hosts in the EndpointSlice",
-               "EndpointSlice %s: %u of its endpoints are in services.serviceCIDRs, and left out: "
-               "%s%s",
-               slice->object.name, count, ip_str(first, address), count > 1 ? ", ..." : "");
+               "EndpointSlice %s: %u of its endpoints are %s, and left out: %s%s",
+               slice->object.name, count,
+               in_service_nets(facts, first) ? "in services.serviceCIDRs"
+                                             : "addresses of the Service itself",
+               ip_str(first, address), count > 1 ? ", ..." : "");
 }
 
 void endpoints_faults(const struct node_facts *facts, const struct service *service,
@@ -62,21 +83,22 @@ void endpoints_faults(const struct node_facts *facts, const struct service *serv
         uint32_t count = 0;
         for (uint32_t j = 0; j < slices[i]->endpoint_count; j++) {
             const struct ip *ip = &slices[i]->endpoints[j].ip;
-            if (!in_service_nets(facts, ip))
+            if (is_endpoint(facts, service, ip))
                 continue;
             first = first ? first : ip;
             count++;
         }
         if (count)
-            add_fault(service, slices[i], count, first, faults);
+            add_fault(facts, service, slices[i], count, first, faults);
     }
 }
 
-static int each_of_slice(const struct node_facts *facts, const struct endpoint_slice *slice,
-                         uint16_t port, backend_fn each, void *context)
+static int each_of_slice(const struct node_facts *facts, const struct service *service,
+                         const struct endpoint_slice *slice, uint16_t port, backend_fn each,
+                         void *context)
 {
     for (uint32_t i = 0; i < slice->endpoint_count; i++) {
-        if (in_service_nets(facts, &slice->endpoints[i].ip))
+        if (!is_endpoint(facts, service, &slice->endpoints[i].ip))
             continue;
         const struct backend backend = {
             .endpoint = &slice->endpoints[i],
@@ -110,8 +132,9 @@ static int gather(const struct node_facts *facts, const struct service *service,
     for (size_t i = 0; i < count; i++) {
         for (uint32_t j = 0; slice_counts(slices[i], family) && j < slices[i]->port_count; j++) {
             const struct slice_port *found = &slices[i]->ports[j];
-            int r = is_meant(found, port) ? each_of_slice(facts, slices[i], found->port, keep, list)
-                                          : 0;
+            int r = is_meant(found, port)
+                        ? each_of_slice(facts, service, slices[i], found->port, keep, list)
+                        : 0;
             if (r < 0)
                 return r;
         }
@@ -188,7 +211,7 @@ int endpoints_each_of_any(const struct node_facts *facts, const struct service *
 
     for (size_t i = 0; i < count; i++) {
         int r = slice_counts(slices[i], family) && has_any_port(slices[i])
-                    ? each_of_slice(facts, slices[i], 0, each, context)
+                    ? each_of_slice(facts, service, slices[i], 0, each, context)
                     : 0;
         if (r != 0)
             return r;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/node.h"
 #include "plan/claim.h"
 
 /* A Service with its slices, and where what it lacks goes. */
@@ -142,6 +143,78 @@ static void check_nodes(const struct look *look)
          message);
 }
 
+/* Endpoints of a family in which the Service has no address inside of the cluster. */
+static void check_families(const struct look *look)
+{
+    for (size_t i = 0; i < look->slice_count; i++) {
+        const struct endpoint_slice *slice = look->slices[i];
+        if (slice->headless_label || slice->family == IP_NONE || !has_endpoint(slice) ||
+            claim_has_cluster_ip(look->service, slice->family))
+            continue;
+        AUTOFREE char *message =
+            text_format("EndpointSlice %s is of IPv%d, and the Service has no clusterIP of that "
+                        "family: its endpoints count nowhere",
+                        slice->object.name, slice->family);
+        tell(look,
+             "give the Service that family, in spec.ipFamilies and clusterIPs, or delete the "
+             "EndpointSlice",
+             message);
+        return;
+    }
+}
+
+/* Ranges are for LoadBalancer addresses, by kube-proxy's rules: it would be taken for a firewall.
+ */
+static void check_source_ranges(const struct look *look, const struct config *config)
+{
+    const struct service *service = look->service;
+    char text[IP_STRLEN];
+    for (uint32_t i = 0; service->source_range_count && i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin != ADDRESS_EXTERNAL ||
+            !claim_in_ranges(&config->services.external_ips, &address->ip))
+            continue;
+        AUTOFREE char *message =
+            text_format("loadBalancerSourceRanges do not cover externalIPs: %s is open to "
+                        "everybody",
+                        ip_str(&address->ip, text));
+        tell(look,
+             "take it out of externalIPs, and ask for it by the annotation "
+             "fingerpost.io/loadBalancerIPs; or let another firewall guard it and take the ranges "
+             "away",
+             message);
+        return;
+    }
+}
+
+static bool has_zone_hints(const struct endpoint_slice *slice)
+{
+    for (uint32_t i = 0; i < slice->endpoint_count; i++) {
+        const struct endpoint *endpoint = &slice->endpoints[i];
+        if (counts(endpoint) && endpoint->hints && endpoint->hints->zone_count)
+            return true;
+    }
+    return false;
+}
+
+/* Said of the Node, whichever Services have hints. */
+static void check_zone(const struct look *look, const char *name)
+{
+    const struct object *node = store_get(look->store, KIND_NODE, "", name);
+    if (!node || *to_node(node)->zone)
+        return;
+    for (size_t i = 0; i < look->slice_count; i++) {
+        AUTOFREE char *place = text_format("Node %s", name);
+        if (look->slices[i]->headless_label || !has_zone_hints(look->slices[i]))
+            continue;
+        faults_add(look->faults, place ? place : "Node",
+                   "kubectl label node NAME topology.kubernetes.io/zone=ZONE",
+                   "EndpointSlices have hints for zones, and the Node has no label "
+                   "topology.kubernetes.io/zone: it sends to endpoints of all zones");
+        return;
+    }
+}
+
 static bool has_any_cluster_ip(const struct service *service)
 {
     return claim_has_cluster_ip(service, IP_V4) || claim_has_cluster_ip(service, IP_V6);
@@ -167,6 +240,12 @@ void service_lacks(const struct store *store, const struct config *config,
     if (config->services.enabled)
         check_cluster_ip(&look);
     check_ports(&look);
+    if (has_any_cluster_ip(service))
+        check_families(&look);
+    if (config->services.enabled) {
+        check_source_ranges(&look, config);
+        check_zone(&look, config->node);
+    }
     if ((service->external_local || service->internal_local) && store_count(store, KIND_NODE) > 0)
         check_nodes(&look);
 }

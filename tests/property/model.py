@@ -273,6 +273,17 @@ def port_numbers(piece, port):
     ]
 
 
+def is_own_address(objects, service, address):
+    """What comes to the Service is no endpoint of it, unless a host has the address."""
+    spec, status = service["spec"], service.get("status") or {}
+    entries = (status.get("loadBalancer") or {}).get("ingress") or []
+    own = read_addresses([*(spec.get("clusterIPs") or [spec.get("clusterIP")]),
+                          *(spec.get("externalIPs") or []), *(e.get("ip") for e in entries)])
+    hosts = [a for node in of_kind(objects, "Node") for a in
+             node_addresses(node, address.version, ["InternalIP", "ExternalIP", "Interface"])]
+    return address in own and address not in hosts
+
+
 def endpoints_of(objects, service, port, family, node_name):
     """1.10: of all slices; 14.12: of copies that differ, what is safe for traffic counts."""
     merged = {}
@@ -280,7 +291,7 @@ def endpoints_of(objects, service, port, family, node_name):
         for number in port_numbers(piece, port):
             for entry in piece.get("endpoints") or []:
                 endpoint = read_endpoint(entry, family, node_name)
-                if endpoint:
+                if endpoint and not is_own_address(objects, service, endpoint["address"]):
                     merged.setdefault((endpoint["address"], number), []).append(endpoint)
     return {target: united(copies) for target, copies in merged.items()}
 

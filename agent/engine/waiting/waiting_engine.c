@@ -18,6 +18,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "model/endpoint_slice.h"
+#include "model/node.h"
 #include "model/service.h"
 #include "plan/service_lacks.h"
 #include "plan/waiting.h"
@@ -199,7 +200,8 @@ static int note(struct engine *engine, const struct change *change, struct round
     if (object->kind == KIND_SERVICE)
         return judge(waiting, object, change->after != NULL, round->now_ms);
     if (object->kind == KIND_NODE)
-        waiting->all |= !change->before || !change->after;
+        waiting->all |= !change->before || !change->after ||
+                        strcmp(to_node(change->before)->zone, to_node(change->after)->zone) != 0;
     if (object->kind == KIND_ENDPOINT_SLICE && change->before)
         r = judge_of_slice(waiting, change->before, round->now_ms);
     if (object->kind == KIND_ENDPOINT_SLICE && r == 0)
@@ -246,6 +248,16 @@ static void tell_rest(size_t told, const char *what, struct faults *faults)
                    told - WAITING_TOLD_MAX, what);
 }
 
+/* What is said of a Node may follow from many Services. */
+static bool is_told(const struct faults *faults, const struct fault *fault)
+{
+    vec_each(const struct fault, told, &faults->list) {
+        if (strcmp(told->place, fault->place) == 0 && strcmp(told->message, fault->message) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Adds what is due, and returns when the next one is. */
 static int64_t tell(const struct waiting_engine *waiting, int64_t now_ms, struct faults *faults)
 {
@@ -256,7 +268,7 @@ static int64_t tell(const struct waiting_engine *waiting, int64_t now_ms, struct
             size_t *told = lack->address ? &waits : &lacks;
             if (lack->due_ms > now_ms)
                 due_ms = MIN(due_ms, lack->due_ms);
-            else if ((*told)++ < WAITING_TOLD_MAX)
+            else if (!is_told(faults, &lack->fault) && (*told)++ < WAITING_TOLD_MAX)
                 faults_add(faults, lack->fault.place, lack->fault.remedy, "%s",
                            lack->fault.message);
         }

@@ -85,6 +85,10 @@ static void of_the_api_only_custom_resources_are_told(void **state)
     assert_told_from("", later, "", NULL);
     assert_told_from("", SLICE "ports: []\nendpoints: [{addresses: [10.0.0.1], zones: [a]}]\n", "",
                      NULL);
+    assert_told_from("",
+                     "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: a}\n"
+                     "addressType: IPv4\nports: []\nendpoints: []\n", /* somebody else's */
+                     "", NULL);
     assert_told_from("", POOL "spec: {blocksizeBits: 5, subnets: [{ipv4: 10.0.0.0/16}]}\n", ":4:23",
                      "did you mean \"blockSizeBits\"?");
     assert_told("apiVersion: v1\nkind: Node\nmetadata: {name: a, deletiontimestamp: '1'}\n",

@@ -254,9 +254,29 @@ static void cluster_ips_are_no_endpoints(void **state)
     assert_string_equal(reason_of(&planning, "198.51.100.1"), "no-endpoints");
 }
 
+/* By either policy, and whether or not its answers would come back here. */
+static void its_own_address_is_no_endpoint(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_served(&planning, "web", "LoadBalancer", CLUSTER_IP,
+               "externalTrafficPolicy: Local, ports: [{name: h, port: 80}]",
+               "{ip: 198.51.100.1}, {ip: 192.0.2.2}");
+    put_node(&planning, "node-2", "", "{type: InternalIP, address: 192.0.2.2}");
+    put_slice(&planning, "web-1", HERE("198.51.100.1", READY) ", " THERE("192.0.2.2", READY));
+    assert_sets(&planning, "cluster 192.0.2.2:8080, local");
+    assert_int_equal(planning.faults.list.count, 1);
+    assert_string_equal(planning.faults.list.items[0].message,
+                        "EndpointSlice web-1: 1 of its endpoints are addresses of the Service "
+                        "itself, and left out: 198.51.100.1");
+    assert_string_equal(reason_of(&planning, "198.51.100.1"), "no-local-endpoints");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(its_own_address_is_no_endpoint),
         cmocka_unit_test(each_set_falls_back_for_itself),
         cmocka_unit_test(hints_with_their_guards),
         cmocka_unit_test(the_zone_is_the_nodes_own),

@@ -112,6 +112,60 @@ static void a_cluster_ip_is_missing(void **state)
     assert_lacks(&planning, NULL);
 }
 
+static void a_family_is_missing(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_slice(&planning, "{name: h, port: 8080}", HERE);
+    put_service(&planning, "web", "", "clusterIP: 'fd00:96::1'", "");
+    assert_lacks(&planning, "EndpointSlice web-1 is of IPv4, and the Service has no clusterIP of "
+                            "that family: its endpoints count nowhere");
+    put_service(&planning, "web", "",
+                "clusterIP: 'fd00:96::1', clusterIPs: ['fd00:96::1', 10.96.0.1]", "");
+    assert_lacks(&planning, NULL);
+}
+
+static void ranges_leave_external_ips_open(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    planning.config->services.enabled = true;
+    put_service(&planning, "web", "",
+                CLUSTER_IP ", loadBalancerSourceRanges: [10.0.0.0/8], externalIPs: [198.51.100.7]",
+                "{ip: 203.0.113.1}");
+    assert_lacks(&planning, NULL); /* nobody serves it */
+    add_range(&planning.config->services.external_ips, "198.51.100.0/24");
+    assert_lacks(&planning, "loadBalancerSourceRanges do not cover externalIPs: 198.51.100.7 is "
+                            "open to everybody");
+    put_service(&planning, "web", "", CLUSTER_IP ", externalIPs: [198.51.100.7]",
+                "{ip: 203.0.113.1}");
+    assert_lacks(&planning, NULL);
+}
+
+static void hints_are_for_nodes_of_a_zone(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    AUTOFAULTS struct faults faults = { 0 };
+    planning_begin(&planning);
+    planning.config->services.enabled = true;
+    put_service(&planning, "web", "", CLUSTER_IP, "");
+    put_slice(&planning, "{name: h, port: 8080}",
+              "{addresses: [10.1.0.1], nodeName: node-1, hints: {forZones: [{name: a}]}}");
+    assert_lacks(&planning, NULL); /* there is no Node that could have a label */
+    put_node(&planning, "node-1");
+    const struct object *web = store_get(planning.store, KIND_SERVICE, "d", "web");
+    service_lacks(planning.store, planning.config, to_service(web), &faults);
+    assert_int_equal(faults.list.count, 1);
+    assert_string_equal(faults.list.items[0].place, "Node node-1");
+    assert_non_null(strstr(faults.list.items[0].message, "has no label topology.kubernetes.io/"));
+    put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-1, labels: "
+                   "{topology.kubernetes.io/zone: a}}\n");
+    assert_lacks(&planning, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +173,9 @@ int main(void)
         cmocka_unit_test(without_endpoints_nothing_is_lacking),
         cmocka_unit_test(endpoints_that_are_local_nowhere),
         cmocka_unit_test(a_cluster_ip_is_missing),
+        cmocka_unit_test(a_family_is_missing),
+        cmocka_unit_test(ranges_leave_external_ips_open),
+        cmocka_unit_test(hints_are_for_nodes_of_a_zone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
