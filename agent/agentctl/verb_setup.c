@@ -100,7 +100,8 @@ static void add_json(struct json *json, const struct made *made)
 }
 
 /* What is left to be done by hand. */
-static void add_next(struct text *out, const struct ctl *ctl, const struct made *bird)
+static void add_next(struct text *out, const struct ctl *ctl, const struct made *bird,
+                     const char *next)
 {
     const bool numbers = !strstr(bird->content, "\n#define ");
 
@@ -118,9 +119,10 @@ static void add_next(struct text *out, const struct ctl *ctl, const struct made 
               "  birdc configure\n"
               "  agentctl doctor\n",
               bird->path);
+    text_add(out, next);
 }
 
-static int report(const struct ctl *ctl, const struct made *files, size_t count)
+static int report(const struct ctl *ctl, const struct made *files, size_t count, const char *next)
 {
     AUTOTEXT struct text out = { 0 };
     struct json json = { .out = &out };
@@ -128,7 +130,7 @@ static int report(const struct ctl *ctl, const struct made *files, size_t count)
     if (!ctl->json) {
         for (size_t i = 0; i < count; i++)
             add_words(&out, &files[i]);
-        add_next(&out, ctl, &files[FILE_BIRD]);
+        add_next(&out, ctl, &files[FILE_BIRD], next);
         return print_text(&out, EXIT_OK);
     }
     json_begin_object(&json, NULL);
@@ -150,7 +152,7 @@ static char *beside(const char *config, const char *name)
     return text_format("%.*s%s", slash ? (int)(slash - config + 1) : 0, config, name);
 }
 
-static int work(const struct ctl *ctl, struct made *files)
+static int work(const struct ctl *ctl, struct made *files, const char *next)
 {
     for (size_t i = 0; i < FILES; i++) {
         int r = files[i].path ? compare(&files[i]) : EXIT_FAILED;
@@ -159,12 +161,12 @@ static int work(const struct ctl *ctl, struct made *files)
         if (r != EXIT_OK)
             return r;
     }
-    return report(ctl, files, FILES);
+    return report(ctl, files, FILES, next);
 }
 
 int verb_setup(const struct ctl *ctl, char **args)
 {
-    AUTOTEXT struct text agentd = { 0 }, bird = { 0 };
+    AUTOTEXT struct text agentd = { 0 }, bird = { 0 }, next = { 0 };
     const struct setup_options options = {
         .config = ctl->config ? ctl->config : default_config,
         .manifests = ctl->folder,
@@ -173,7 +175,7 @@ int verb_setup(const struct ctl *ctl, char **args)
     };
 
     (void)args;
-    int r = setup_compose(&options, &agentd, &bird);
+    int r = setup_compose(&options, &agentd, &bird, &next);
     if (r < 0) {
         fprintf(stderr, "agentctl: cannot look at this machine: %s\n", strerror(-r));
         return EXIT_FAILED;
@@ -190,7 +192,7 @@ int verb_setup(const struct ctl *ctl, char **args)
                            .fixed = true,
                            .kept = true },
     };
-    r = work(ctl, files);
+    r = work(ctl, files, text_str(&next));
     for (size_t i = 0; i < FILES; i++)
         made_done(&files[i]);
     return r;

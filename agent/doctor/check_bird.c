@@ -17,6 +17,7 @@
 #include "doctor/ask_bird.h"
 #include "doctor/bird_buffer.h"
 #include "doctor/visit.h"
+#include "model/service.h"
 
 enum { YOUNG_MS = 30000, PAUSE_MS = 200, BUFFER_WANTED = 8 << 20, CODE_DENIED = 8007 };
 
@@ -66,6 +67,13 @@ static void check_socket(struct visit *visit)
     struct bird_server server = { 0 };
     unsigned major = 0, minor = 0, patch = 0;
 
+    if (visit->config && visit->config->routes.enabled && !visit->config->bird.socket) {
+        visit_warn(visit,
+                   "start BIRD, then: agentctl setup --write; or name its socket in bird.socket",
+                   "bird.socket is not set: BIRD is not asked, and nobody tells whether peers get "
+                   "this node's routes");
+        return;
+    }
     if (!wants_bird(visit))
         return;
     int r = open_bird(visit, &asker);
@@ -282,21 +290,67 @@ static void check_session(struct visit *visit, const struct bird_protocol *sessi
                    session->bgp_state, *session->last_error ? ": " : "", session->last_error);
 }
 
-/* True if the session carries one of our tables; what it does not send is said. */
-static bool check_channels(struct visit *visit, const struct bird_protocol *session)
+/* A bit for each family of which the session carries our table; what it does not send is said. */
+static unsigned check_channels(struct visit *visit, const struct bird_protocol *session)
 {
-    bool ours = false;
+    unsigned ours = 0;
     for (int family = 0; family < BIRD_FAMILIES; family++) {
         const struct bird_channel *channel = &session->channels[family];
         if (!channel->present || strcmp(channel->table, tables[family]) != 0)
             continue;
-        ours = true;
+        ours |= 1U << family;
         if (!channel->exports)
             visit_fail(visit,
                        "give its channel `export filter fingerpost_export;`; birdc configure",
                        "%s exports nothing of %s", session->name, tables[family]);
     }
     return ours;
+}
+
+static bool has_prefix(const prefix_list *prefixes, uint8_t family)
+{
+    vec_each(const struct prefix, prefix, prefixes) {
+        if (prefix->ip.family == family)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a Service of the manifests has an address of the family that is not internal. */
+static bool is_asked_for(const struct visit *visit, uint8_t family)
+{
+    const struct object *object;
+    size_t cursor = 0;
+    while (visit->store && (object = store_next(visit->store, KIND_SERVICE, &cursor))) {
+        const struct service *service = to_service(object);
+        for (uint32_t i = 0; i < service->address_count; i++) {
+            if (service->addresses[i].ip.family == family &&
+                service->addresses[i].origin != ADDRESS_CLUSTER)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Families that have routes, or will have by what is written down, and that no session exports. */
+static void check_families(struct visit *visit, unsigned exported)
+{
+    static const uint8_t families[] = { IP_V4, IP_V6 };
+    static const int versions[] = { 4, 6 };
+    for (int i = 0; i < BIRD_FAMILIES; i++) {
+        const struct config *config = visit->config;
+        if (exported & 1U << i ||
+            !(routes_of(visit, families[i]) > 0 || is_asked_for(visit, families[i]) ||
+              has_prefix(&config->services.cluster_cidrs, families[i])))
+            continue;
+        AUTOFREE char *remedy = text_format(
+            "give a session to a router of that family the channel ipv%d { table %s; import none; "
+            "export filter fingerpost_export; next hop self; }; birdc configure",
+            versions[i], tables[i]);
+        visit_warn(visit, remedy,
+                   "no session exports IPv%d: this node's routes of it are announced to nobody",
+                   versions[i]);
+    }
 }
 
 static bool is_session(const struct bird_protocol *protocol)
@@ -339,7 +393,7 @@ static void check_sessions(struct visit *visit)
 {
     AUTOVEC bird_protocol_list list = { 0 };
     AUTOTEXT struct text names = { 0 };
-    bool ours = false;
+    unsigned ours = 0;
     int64_t sessions = 0;
 
     if (!protocols_of(visit, &list))
@@ -355,7 +409,7 @@ static void check_sessions(struct visit *visit)
     }
     check_expected(visit, &list, sessions);
     if (expects_none(visit->config))
-        ours = true;
+        ours = ~0U;
     else if (sessions == 0)
         visit_fail(visit, "give BIRD a session to the router; agentctl setup prints one",
                    "BIRD has no BGP session: nothing is announced");
@@ -364,6 +418,8 @@ static void check_sessions(struct visit *visit)
                    "give a channel `table fingerpost4; export filter fingerpost_export; next hop "
                    "self;`; birdc configure",
                    "no session has table fingerpost4 or fingerpost6: nothing is announced");
+    if (ours)
+        check_families(visit, ours);
     if (visit->findings->list.count == before)
         visit_good(visit, "%s", text_str(&names));
 }

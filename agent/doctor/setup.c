@@ -169,7 +169,39 @@ static void compose_agentd(const struct machine *machine, struct text *out)
                       "#bird:\n#  socket: /run/bird/bird.ctl\n");
 }
 
-int setup_compose(const struct setup_options *options, struct text *agentd, struct text *bird)
+/* Whether an interface has an address of the family that others may use. */
+static bool has_family(const struct machine *machine, uint8_t family)
+{
+    sorted_each(const struct link_address, address, kernel_link_addresses(machine->kernel)) {
+        const struct ip *ip = &address->ip;
+        const bool is_own =
+            family == IP_V4 ? ip->bytes[0] == 127 : ip->bytes[0] == 0 || ip->bytes[0] == 0xfe;
+        if (ip->family == family && !is_own)
+            return true;
+    }
+    return false;
+}
+
+/* Families without a neighbor, which nothing would be sent to. */
+static void add_next(const struct machine *machine, struct text *next)
+{
+    static const uint8_t families[] = { IP_V4, IP_V6 };
+    static const int versions[] = { 4, 6 };
+    if (!machine->bird.socket)
+        text_add(next,
+                 "  start BIRD, then again: agentctl setup --write (until then agentd does not "
+                 "watch it, nor tell whether peers get its routes)\n");
+    for (int i = 0; i < BIRD_FAMILIES; i++) {
+        if (machine->bird.gateways[i].family == IP_NONE && has_family(machine, families[i]))
+            text_addf(next,
+                      "  give BIRD a session for IPv%d: no neighbour is known, since no default "
+                      "route of IPv%d is there (not needed if no Service and no pod has IPv%d)\n",
+                      versions[i], versions[i], versions[i]);
+    }
+}
+
+int setup_compose(const struct setup_options *options, struct text *agentd, struct text *bird,
+                  struct text *next)
 {
     CLEANUP(machine_done) struct machine machine = { 0 };
 
@@ -184,6 +216,7 @@ int setup_compose(const struct setup_options *options, struct text *agentd, stru
         .router_id = machine.sources.v4,
     };
     setup_compose_bird(&machine.bird, &numbers, bird);
+    add_next(&machine, next);
     r = text_error(agentd);
     return r < 0 ? r : text_error(bird);
 }

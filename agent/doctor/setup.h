@@ -20,5 +20,9 @@ struct setup_options {
 /* fingerpost.conf and classes.conf of birdconf/, which BIRD's lines include. */
 extern const char setup_fingerpost_conf[], setup_classes_conf[];
 
-/* Appends both texts. Returns 0 or -errno. */
-int setup_compose(const struct setup_options *options, struct text *agentd, struct text *bird);
+/*
+ * Appends both texts, and to `next` a line for each thing that was not to be found and that
+ * somebody has to see to. Returns 0 or -errno.
+ */
+int setup_compose(const struct setup_options *options, struct text *agentd, struct text *bird,
+                  struct text *next);

@@ -258,6 +258,10 @@ MISTAKES = {
         lambda p: p.bird_says(p.sessions_text(), p.sessions_text().replace("table fingerpost4;", "").replace("table fingerpost6;", "")),
         "bird.session", "no session has table", "export filter",
     ),
+    "family-unheard": (
+        lambda p: p.bird_says(p.sessions_text(), p.sessions_text().replace("table fingerpost6;", "")),
+        "bird.session", "no session exports IPv6", "ipv6 { table fingerpost6",
+    ),
 }
 
 

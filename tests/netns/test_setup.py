@@ -29,9 +29,9 @@ class Machine:
         assert done.code == 0, done
         return yaml.safe_load(self.config.read_text())
 
-    def failures(self):
+    def failures(self, verdict="failed"):
         done = self.agent.ctl("doctor", "--config", str(self.config), "--json")
-        return [item for item in json.loads(done.out)["items"] if item["verdict"] == "failed"]
+        return [item for item in json.loads(done.out)["items"] if item["verdict"] == verdict]
 
 
 @pytest.fixture(name="machine")
@@ -66,8 +66,21 @@ def test_a_node_by_another_name(machine):
 
 def test_a_node_without_bird(machine):
     without_bird(machine)
+    shown = machine.setup("--write").out
+    assert "start BIRD, then again: agentctl setup --write" in shown, shown
     assert "bird" not in machine.written()
     assert machine.failures() == []
+    [warning] = [item for item in machine.failures("warning") if item["check"] == "bird.socket"]
+    assert "BIRD is not asked" in warning["found"] and "agentctl setup --write" in warning["remedy"]
+
+
+def test_a_dual_stack_node_with_one_default_route(machine):
+    """Of IPv6 no neighbour is known, and nothing would go out: told before the start, not after."""
+    without_bird(machine)
+    machine.node.ip("-6", "route", "del", "default")
+    shown = machine.setup("--write").out
+    assert "give BIRD a session for IPv6: no neighbour is known, since no default route of IPv6 is there" in shown, shown
+    assert "session for IPv4" not in shown
 
 
 def test_a_node_whose_table_119_is_taken(machine):
