@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "format/quote.h"
 #include "format/reader.h"
 
 static const char name[] = "body";
@@ -81,12 +82,27 @@ static bool has_control(const char *text)
     return false;
 }
 
+int body_string(const struct document *document, const struct doc *node, const char **ret,
+                struct faults *faults)
+{
+    const char *text = NULL;
+    char quoted[QUOTE_LEN];
+    int r = doc_string(document, node, &text, faults);
+    if (r > 0 && !node->quoted) {
+        doc_fault(document, node, faults, "expected a string, found %s", quote(text, quoted));
+        return -EBADMSG;
+    }
+    if (r > 0)
+        *ret = text;
+    return r;
+}
+
 int body_line(const struct document *document, const char *member, size_t max, const char **ret,
               struct faults *faults)
 {
     const struct doc *node = document ? doc_get(document->root, member) : NULL;
     const char *text = NULL;
-    int r = doc_string(document, node, &text, faults);
+    int r = body_string(document, node, &text, faults);
 
     if (r <= 0)
         return r;
@@ -103,7 +119,7 @@ int body_duration(const struct document *document, const char *member, int64_t *
 {
     const struct doc *node = document ? doc_get(document->root, member) : NULL;
     const char *text = NULL;
-    int r = doc_string(document, node, &text, faults);
+    int r = body_string(document, node, &text, faults);
 
     if (r <= 0)
         return r;

@@ -23,6 +23,10 @@ int body_parse(const struct http_request *request, struct document **ret_documen
 int body_check_members(const struct document *document, const char *const *names,
                        struct faults *faults);
 
+/* A JSON string: no number, and no word of JSON's. Returns as doc_string(). */
+int body_string(const struct document *document, const struct doc *node, const char **ret,
+                struct faults *faults);
+
 /*
  * A text of one line, at most `max` bytes: longer ones and control characters are faults.
  * Returns as doc_string().

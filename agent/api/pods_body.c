@@ -45,7 +45,7 @@ static int read_address(const struct document *body, const struct doc *node, str
 {
     const char *text = "";
     struct ip ip;
-    int r = MIN(doc_string(body, node, &text, faults), 0);
+    int r = MIN(body_string(body, node, &text, faults), 0);
     if (r == 0 && (ip_parse(text, &ip) < 0 || ip_is_special(&ip))) {
         doc_fault(body, node, faults, "expected the address of a pod");
         r = -EBADMSG;

@@ -28,9 +28,9 @@ static int read_live(const struct document *body, struct sorted *live, struct fa
         const char *container = "", *interface = "";
         struct tenant tenant;
         if (r == 0)
-            r = MIN(doc_string(body, doc_get(node, "container"), &container, faults), 0);
+            r = MIN(body_string(body, doc_get(node, "container"), &container, faults), 0);
         if (r == 0)
-            r = MIN(doc_string(body, doc_get(node, "interface"), &interface, faults), 0);
+            r = MIN(body_string(body, doc_get(node, "interface"), &interface, faults), 0);
         /* What can't be a name of ours is none of ours. */
         if (r == 0 && tenant_name(container, interface, "default", &tenant) == 0)
             r = sorted_put(live, &tenant);

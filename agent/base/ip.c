@@ -57,6 +57,16 @@ int ip_parse(const char *string, struct ip *ret_ip)
     return 0;
 }
 
+int ip_parse_strict(const char *string, struct ip *ret_ip)
+{
+    for (const char *octet = string; octet; octet = strchr(octet, '.')) {
+        octet += *octet == '.';
+        if (octet[0] == '0' && isdigit((unsigned char)octet[1]) && !strchr(string, ':'))
+            return -EINVAL;
+    }
+    return ip_parse(string, ret_ip);
+}
+
 static int parse_port(const char *string, uint16_t *ret_port)
 {
     unsigned value = 0;

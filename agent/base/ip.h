@@ -44,6 +44,12 @@ enum {
 int ip_parse(const char *string, struct ip *ret_ip);
 
 /*
+ * The same, but octets with leading zeros are refused: as Go's ParseIP() has it, by which MetalLB
+ * reads. Some read them as octal, so that nobody should go by one.
+ */
+int ip_parse_strict(const char *string, struct ip *ret_ip);
+
+/*
  * Parses an address with or without a port: "10.0.0.1", "10.0.0.1:80", "fd00::1", "[fd00::1]",
  * "[fd00::1]:80". The port is 1..65535 in decimal; without one `*ret_port` is 0. Returns 0 or
  * -EINVAL.

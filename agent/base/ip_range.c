@@ -38,7 +38,7 @@ static int parse_one(const char *text, struct ip_range *ret_range)
 {
     struct prefix prefix;
     struct ip ip;
-    if (ip_parse(text, &ip) == 0) {
+    if (ip_parse_strict(text, &ip) == 0) {
         *ret_range = (struct ip_range){ ip, ip };
         return 0;
     }
@@ -61,7 +61,8 @@ int ip_range_parse(const char *string, struct ip_range *ret_range)
         return parse_one(trimmed(copy), ret_range);
     *dash = '\0';
     struct ip_range range;
-    if (ip_parse(trimmed(copy), &range.first) < 0 || ip_parse(trimmed(dash + 1), &range.last) < 0 ||
+    if (ip_parse_strict(trimmed(copy), &range.first) < 0 ||
+        ip_parse_strict(trimmed(dash + 1), &range.last) < 0 ||
         range.first.family != range.last.family || ip_cmp(&range.first, &range.last) > 0)
         return -EINVAL;
     *ret_range = range;

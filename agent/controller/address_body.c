@@ -215,7 +215,9 @@ void address_event_write(const struct service *service, const struct assignment 
     const struct object *object = &service->object;
     condition_make(row, &condition);
     text_addf(&cause, "%s %s", object->uid, text_str(&condition.message));
-    text_addf(&note, "no LoadBalancer address: %.900s", text_str(&condition.message));
+    text_addf(&note, "%s: %.900s",
+              row->ips.count ? "not every LoadBalancer address" : "no LoadBalancer address",
+              text_str(&condition.message));
     const struct kube_event event = {
         .namespace = object->namespace,
         .name = kube_event_name(object->name, text_str(&cause), ret_name),

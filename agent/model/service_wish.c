@@ -69,7 +69,7 @@ static void refuse(struct decoder *decoder, const struct doc *node, const char *
                    struct address_wish *wish)
 {
     wish->unreadable = true;
-    decode_warning(decoder, node, "%s; the Service gets no address until this is mended", why);
+    decode_warning(decoder, node, "%s; the Service is given no address until this is fixed", why);
 }
 
 /* The next address of a list with commas: a copy without blanks. */
@@ -100,7 +100,7 @@ static void decode_list_of_ips(struct decoder *decoder, const struct doc *node, 
         size_t length = strcspn(text, ",");
         copy_part(text, length, part);
         text += length + 1;
-        if (ip_parse(part, &ip) < 0 || ip_is_special(&ip)) {
+        if (ip_parse_strict(part, &ip) < 0 || ip_is_special(&ip)) {
             AUTOTEXT struct text why = { 0 };
             text_addf(&why, "%s is no address for a Service", quote(part, quoted));
             refuse(decoder, node, text_str(&why), wish);

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "plan/assignment_turn.h"
 
+static const enum ip_family families[] = { IP_V4, IP_V6 };
+
 int turn_take(struct work *work, struct turn *turn, const struct ip *ip)
 {
     if (vec_push(&turn->ips, *ip) < 0)
@@ -77,6 +79,28 @@ static int lack_of(struct turn *turn, enum ip_family family, enum lack_reason re
     return r;
 }
 
+/* What half of a wish says is not what its owner meant: no family that has none gets one. */
+static int lack_unreadable(struct turn *turn)
+{
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(families) && r == 0; i++) {
+        if (assignment_wants(turn->service, families[i]) &&
+            !ips_have_family(&turn->ips, families[i]))
+            r = lack_of(turn, families[i], LACK_UNREADABLE, NULL, NULL);
+    }
+    return r;
+}
+
+/* Whether it asks for an address of a family that it is not of: no other is what it asked for. */
+static bool names_other_family(const struct service *service)
+{
+    for (uint32_t i = 0; i < service->wish.address_count; i++) {
+        if (!assignment_wants(service, (enum ip_family)service->wish.addresses[i].family))
+            return true;
+    }
+    return false;
+}
+
 /* Those that it asks for by name. */
 static int pick_named(struct work *work, struct turn *turn, ip_list *picks)
 {
@@ -97,18 +121,18 @@ static int pick_named(struct work *work, struct turn *turn, ip_list *picks)
 /* One of each family of which it names none. */
 static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
 {
-    static const enum ip_family families[] = { IP_V4, IP_V6 };
+    if (names_other_family(turn->service))
+        return 0;
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         const struct service *service = turn->service;
-        enum lack_reason reason = LACK_UNREADABLE;
+        enum lack_reason reason;
         const struct object *pool = NULL;
         struct ip ip;
         if (!assignment_wants(service, families[i]) || assignment_names(service, families[i]) ||
             ips_have_family(&turn->ips, families[i]))
             continue;
-        int r = service->wish.unreadable ? 0
-                                         : assignment_choose(&work->update, turn->row, service,
-                                                             families[i], &ip, &reason, &pool);
+        int r =
+            assignment_choose(&work->update, turn->row, service, families[i], &ip, &reason, &pool);
         if (r == 0)
             r = reason ? lack_of(turn, families[i], reason, NULL, pool) : vec_push(picks, ip);
         if (r < 0)
@@ -142,6 +166,8 @@ static int fill(struct work *work, struct turn *turn, bool named)
         turn->service->wish.policy == FAMILY_REQUIRE_DUAL &&
         !(assignment_names(turn->service, IP_V4) && assignment_names(turn->service, IP_V6));
     int r = 0;
+    if (turn->service->wish.unreadable)
+        return lack_unreadable(turn);
     if (named != at_once)
         r = pick_named(work, turn, &picks);
     if (!named && r == 0)

@@ -201,6 +201,8 @@ class Allocator:
 
     def others(self, service):
         picks = []
+        if {ip.version for ip in wished(service)} - set(versions(service)):
+            return picks
         for version in (4, 6):
             if version not in versions(service):
                 continue

@@ -401,6 +401,8 @@ static void test_bad_bodies_are_refused(void **state)
         { "{\n  \"raeson\": 1}", "body:2:13", "raeson: unknown member" },
         { "{\"reason\": []}", "body:1:12", "reason: " },
         { "{\"reason\": \"a\", \"reason\": \"b\"}", "body:1:17", "" },
+        { "{\"reason\": 1}", "body:1:12", "reason: expected a string, found" },
+        { "{\"reason\": true}", "body:1:12", "reason: expected a string" },
         { "{\"reason\": \"a\\u0007\"}", "body:1:12", "reason: expected one line" },
         { "{\"reason\": \"123456789012345678901\"}", "body:1:12", "at most 20 bytes" },
         { "{\"for\": \"soon\"}", "body:1:9", "for: expected a duration" },

@@ -42,6 +42,20 @@ static void refuses(void **state)
     }
 }
 
+/* As Go has it, by which MetalLB reads. */
+static void strictly_without_leading_zeros(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "1.2.3.01", "01.2.3.4", "1.00.3.4", "1.2.3", "1.2.3.4%e" };
+    static const char *const good[] = { "1.2.3.1", "0.0.0.0", "10.0.0.10", "2001:db8::01",
+                                        "::ffff:1.2.3.4" };
+    struct ip ip;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_int_equal(ip_parse_strict(bad[i], &ip), -EINVAL);
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+        assert_int_equal(ip_parse_strict(good[i], &ip), 0);
+}
+
 static void prefixes(void **state)
 {
     (void)state;
@@ -237,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepts_and_normalises),
         cmocka_unit_test(refuses),
+        cmocka_unit_test(strictly_without_leading_zeros),
         cmocka_unit_test(prefixes),
         cmocka_unit_test(containment),
         cmocka_unit_test(networks),

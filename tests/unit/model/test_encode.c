@@ -76,7 +76,6 @@ static const struct shape shapes[] = {
         { { "", ", ipFamilies: [IPv4]", ", ipFamilies: [IPv6, IPv4]", ", ipFamilies: [IPv6]" } },
         { { "", ", ipFamilyPolicy: PreferDualStack", ", ipFamilyPolicy: RequireDualStack" } },
         { { "", ", internalTrafficPolicy: Local" } },
-        { { "", ", selector: {a: b}", ", selector: {b: '', a: c}" } },
         { { "", ", sessionAffinity: ClientIP",
             ", sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 5}}" } },
         { { "", ", loadBalancerSourceRanges: [198.51.100.0/24, '2001:db8::/32']" } },

@@ -170,6 +170,36 @@ static void ports_that_part_make_room_for_who_shares(void **state)
     assert_all(fx, "a 192.0.2.1; b exhausted; ");
 }
 
+/* Words and deed are one: half a wish is none. What is held stays. */
+static void a_wish_that_is_half_readable_gets_nothing(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx->store, "lb", "addresses: [192.0.2.1-192.0.2.9, \"2001:db8::/125\"]");
+    put_service(fx->store, "a", "metallb.io/loadBalancerIPs: '192.0.2.1,garbage'", "");
+    put_service(fx->store, "b", "metallb.io/loadBalancerIPs: '192.0.2.2,2001:db8::x'",
+                "ipFamilies: [IPv4, IPv6], ipFamilyPolicy: PreferDualStack, ports: [{port: 80}]");
+    put_service(fx->store, "c", "metallb.io/loadBalancerIPs: '192.0.2.03'", "");
+    update(fx, NULL);
+    assert_all(fx, "a wish-unreadable; b wish-unreadable wish-unreadable; c wish-unreadable; ");
+    put_service(fx->store, "a", "metallb.io/loadBalancerIPs: 192.0.2.1", "");
+    update(fx, "a");
+    put_service(fx->store, "a", "metallb.io/loadBalancerIPs: '192.0.2.1,garbage'", "");
+    update(fx, "a");
+    assert_all(fx, "a 192.0.2.1; b wish-unreadable wish-unreadable; c wish-unreadable; ");
+}
+
+static void a_wish_of_the_other_family_is_not_replaced(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx->store, "lb", "addresses: [192.0.2.1-192.0.2.9, \"2001:db8::/125\"]");
+    put_service(fx->store, "a", "metallb.io/loadBalancerIPs: '2001:db8::1'",
+                "ipFamilies: [IPv4], ports: [{port: 80}]");
+    put_service(fx->store, "b", "metallb.io/loadBalancerIPs: '192.0.2.1'",
+                "ipFamilies: [IPv6], ports: [{port: 80}]");
+    update(fx, NULL);
+    assert_all(fx, "a other-family; b other-family; ");
+}
+
 #define SHARED "metallb.io/allow-shared-ip: k"
 #define LOCAL  "externalTrafficPolicy: Local, "
 
@@ -318,6 +348,8 @@ int main(void)
         IT(who_names_a_resting_address_gets_it),
         IT(pending_ones_get_what_becomes_free),
         IT(ports_that_part_make_room_for_who_shares),
+        IT(a_wish_that_is_half_readable_gets_nothing),
+        IT(a_wish_of_the_other_family_is_not_replaced),
         IT(policy_local_is_shared_with_one_selector),
         IT(what_is_shared_unevenly_is_kept_and_told),
         IT(a_pool_edit_that_keeps_them_moves_nothing),
