@@ -65,6 +65,31 @@ def test_policies_hold_on_every_way(world):
     assert answered(world, client, (world.near, world.far)) == (32, 0)
 
 
+EGRESS = """
+table netdev guard {
+    chain leaving {
+        type filter hook egress device eth0 priority 0
+        ip daddr 10.224.0.0/16 counter drop
+        ip6 daddr fd00:224::/64 counter drop
+    }
+}
+"""
+
+
+def test_a_chain_at_a_devices_egress_holds(world):
+    """The kernel leads redirected packets past that hook, so that they have to go through the stack."""
+    node, client = world.nodes[0], world.client
+    agent = begin(world)
+    assert answered(world, client, (world.far,)) == (16, 0)
+    node.run("nft", "-f", "-", text=EGRESS)
+    wait_equal(lambda: path(agent), {"inForce": "stack",
+               "listener": "nftables chain netdev guard leaving"}, "the path", 30)
+    assert answered(world, client, (world.far,)) == (0, 16)
+    node.run("nft", "delete", "table", "netdev", "guard")
+    wait_equal(lambda: path(agent)["inForce"], "direct", "the path", 30)
+    assert answered(world, client, (world.far,)) == (16, 0)
+
+
 def test_all_is_served_by_the_stack(world):
     """Who reaches what as whom is as past the stack, under strict reverse path filters."""
     guests = [world.pod(node, f"guest-{node.role[-1]}") for node in world.nodes]

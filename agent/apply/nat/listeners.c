@@ -3,8 +3,10 @@
  * Finds who would miss a packet that goes past the stack; see listeners.h. nat_path.c asks.
  *
  * Of nftables a base chain listens that is on the way of forwarded packets (ingress, prerouting,
- * forward, postrouting), is none of address translation, and has rules or drops by policy. Chains
- * are read by netlink, and only when the generation of the rules is another one.
+ * forward, postrouting, egress of a device), is none of address translation, and has rules or drops
+ * by policy. Chains are read by netlink, and only when the generation of the rules is another one.
+ * What a program redirects the kernel leads past the egress hook on purpose (nf_skip_egress(),
+ * Linux 5.16), so that a chain there sees masqueraded packets only through the stack.
  *
  * All other hooks (legacy iptables, programs of BPF) the kernel lists by nfnetlink_hook (Linux
  * 5.14, if configured). Hooks of connection tracking, address translation, IPVS, SELinux, AppArmor
@@ -87,7 +89,7 @@ static void begin(struct nl_request *request, unsigned subsystem, unsigned comma
 static bool is_on_the_way(uint8_t family, uint32_t hook)
 {
     if (family == NFPROTO_NETDEV)
-        return hook == NF_NETDEV_INGRESS;
+        return hook == NF_NETDEV_INGRESS || hook == NF_NETDEV_EGRESS;
     return (family == NFPROTO_INET || family == NFPROTO_IPV4 || family == NFPROTO_IPV6) &&
            (hook == NF_INET_PRE_ROUTING || hook == NF_INET_FORWARD ||
             hook == NF_INET_POST_ROUTING || hook == NF_INET_INGRESS);

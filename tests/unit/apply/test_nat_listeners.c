@@ -47,6 +47,8 @@ static void chains_that_listen(void **state)
         { "inet", "tcp dport 25 drop", false }, /* nobody jumps there */
         { "arp", "type filter hook input priority 0; policy drop;", false },
         { "netdev", "type filter hook ingress device lo priority 0; tcp dport 25 drop", true },
+        { "netdev", "type filter hook egress device lo priority 0; tcp dport 25 drop", true },
+        { "netdev", "type filter hook egress device lo priority 0;", false },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char command[256], who[96] = "";
