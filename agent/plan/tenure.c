@@ -262,12 +262,14 @@ int64_t tenure_others_end_ms(const struct tenure *tenure)
     return tenure->changed_ms + tenure->bound_ms + tenure->rules.late_ms;
 }
 
-int64_t tenure_slow_ms(const struct tenure *tenure)
+int64_t tenure_slow_ms(const struct tenure *tenure, int64_t now_ms)
 {
-    bool is_anothers = tenure->sight == TENURE_THERE && tenure->seen.holder[0] &&
-                       strcmp(tenure->seen.holder, tenure->node) != 0;
-    return is_anothers || tenure->took_ms < tenure_keepable_ms(&tenure->rules) ? 0
-                                                                               : tenure->took_ms;
+    const int64_t others_end_ms = tenure_others_end_ms(tenure);
+    if (others_end_ms != INT64_MAX && now_ms < others_end_ms)
+        return 0;
+    if (tenure->rank < 0 && tenure->acquired_wall_ms == 0)
+        return 0;
+    return tenure->took_ms < tenure_keepable_ms(&tenure->rules) ? 0 : tenure->took_ms;
 }
 
 /* ---- What to ask ---- */

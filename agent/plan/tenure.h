@@ -178,9 +178,9 @@ int64_t tenure_limit_ms(const struct tenure *tenure);
 
 /*
  * What the last write took, where that is too long to keep the address and concerns nobody else; 0:
- * it is quick enough, or another node has it.
+ * it is quick enough, another node has it still, or this one is not to have it.
  */
-int64_t tenure_slow_ms(const struct tenure *tenure);
+int64_t tenure_slow_ms(const struct tenure *tenure, int64_t now_ms);
 
 /*
  * When another's time by the record that is known is over, unless it is renewed; INT64_MAX where it

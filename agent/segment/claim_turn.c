@@ -101,11 +101,11 @@ bool claim_is_anothers(const struct own_claim *claim)
 }
 
 /* What another has is not written here, so nothing tells any more whether it could be. */
-static void note_pace(struct own_claim *claim)
+static void note_pace(struct own_claim *claim, int64_t now_ms)
 {
-    int64_t slow_ms = tenure_slow_ms(&claim->tenure);
+    int64_t slow_ms = tenure_slow_ms(&claim->tenure, now_ms);
     claim->slowest_ms = slow_ms ? MAX(claim->slowest_ms, slow_ms) : 0;
-    if (!claim_is_anothers(claim))
+    if (!claim_is_anothers(claim) || now_ms >= tenure_others_end_ms(&claim->tenure))
         return;
     claim->not_written = 0;
     if (claim->failures == 0)
@@ -168,7 +168,7 @@ void claim_rank(struct own_claim *claim, int64_t now_ms)
 {
     note_gained(claim, now_ms);
     note_holder(claim);
-    note_pace(claim);
+    note_pace(claim, now_ms);
     const struct placement placement = placement_of(claim);
     bool may = claim->wanted && claim->reason == PLACEMENT_MAY && can_speak(claim);
     tenure_rank(&claim->tenure, may ? placement_rank(&placement, now_ms) : TENURE_NO_RANK, now_ms);

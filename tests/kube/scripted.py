@@ -77,8 +77,8 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == REVIEWS:
             self.review()
             return
-        kind = KINDS.get(url.path)
         key = writes.key_of(url.path)
+        kind = key[0] if key else None
         if self.command != "GET" and key:
             writes.answer(self, status_of)
         elif key and key[2]:

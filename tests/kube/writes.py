@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the scripted API does with requests that change something; scripted.py.
 
-Create, update, merge patch and deletion as the real one has them: names are taken once, a
+Create, update, merge patch, JSON patch of members and deletion as the real one has them: names are taken once, a
 resourceVersion or uid that is given must be that of the object. Server-side apply is left to the
 real one.
 """
@@ -16,7 +16,7 @@ PATH = re.compile(r"^(/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/([^/]+)
                   r"(?:/([^/]+))?(?:/(status))?$")
 KINDS = {(group, plural): kind for kind, (group, plural, _) in PATHS.items()}
 REASONS = {"AlreadyExists": 409, "Conflict": 409, "NotFound": 404, "UnsupportedMediaType": 415,
-           "MethodNotAllowed": 405}
+           "MethodNotAllowed": 405, "Invalid": 422}
 
 
 class Refused(Exception):
@@ -43,6 +43,21 @@ def merged(there, patch):
     return result
 
 
+def patched(there, operations):
+    """RFC 6902, of tests and members."""
+    result = json.loads(json.dumps(there))
+    for operation in operations:
+        *path, name = operation["path"].lstrip("/").split("/")
+        target = result
+        for part in path:
+            target = target.setdefault(part, {})
+        if operation["op"] == "add":
+            target[name] = operation["value"]
+        elif target.get(name) != operation["value"]:
+            raise Refused("Invalid")
+    return result
+
+
 def meant(there, meta):
     """Whether what was read before the write is what is there."""
     return all(meta.get(field) in (None, there["metadata"].get(field))
@@ -66,6 +81,8 @@ def write(api, method, path, kind_of_body, body):
             raise Refused("Conflict")
         api.delete(there)
         return there
+    if method == "PATCH" and kind_of_body == "application/json-patch+json":
+        return store(api, key, patched(there, body))
     if not meant(there, body.get("metadata") or {}):
         raise Refused("Conflict")
     if method == "PATCH" and kind_of_body != "application/merge-patch+json":

@@ -106,7 +106,7 @@ static bool any_is_slow(const struct world *world)
 {
     bool any = false;
     for (int i = 0; i < world->node_count; i++)
-        any |= tenure_slow_ms(&world->nodes[i].tenure) > 0;
+        any |= tenure_slow_ms(&world->nodes[i].tenure, clock_of(world, &world->nodes[i])) > 0;
     return any;
 }
 

@@ -307,6 +307,7 @@ static void writes_that_are_refused_are_told(void **state)
         { "? free ? fail +260 ? free ? fail +510 ? free ? done", false },
         { "? free ? fail +260 ? free ? fail +510 ? other", false },
         { "? free ? done +3400 ? fail +260 ? own ? fail", true },
+        { "? other +10300 ? fail +260 ? own ? fail", true }, /* its time is over */
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct world world;
