@@ -6,6 +6,13 @@
  * that nobody can have heard it, and the next endpoint gets it; afterwards it is never sent again,
  * though libcurl would by itself, where an idle connection turns out to be dead.
  *
+ * An etcd that is stopped in order takes no more connections, closes idle ones, and waits for all
+ * requests to end, for seven seconds at most. A watch does not end by itself, and while etcd waits
+ * for it nobody's claim is renewed. So a watch is ended as soon as its endpoint closes an idle
+ * connection (idle_peer.h), or takes no other one; its owner begins it again. For there to be an
+ * idle one, a watch begins over a connection of its own, and asks for etcd's version over another
+ * if nothing else was asked.
+ *
  * Errors of etcd are JSON: {"error":"...","code":N,"message":"..."}; the message is told.
  */
 #include "client/etcd.h"
@@ -17,18 +24,27 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "client/http.h"
+#include "client/idle_peer.h"
 #include "format/reader.h"
 
 enum {
     CONNECT_TIMEOUT_MS = 1000,
     KEEPALIVE_S = 5,
+    DEAD_MOST = 32, /* more than loop/curl.c keeps connections */
+    GREETING_MS = 5000,
+    GREETING_BYTES = 4096,
 };
 
 struct etcd_client {
     struct etcd_where where;
     struct curl_loop *loop;
     size_t current; /* of the endpoints: the one that answered last */
+    VEC(struct etcd_request *) watches;
+    struct idle_peer *idle; /* of endpoint `idle_endpoint` */
+    size_t idle_endpoint;
+    struct etcd_request *greeting; /* for there to be one */
 };
 
 struct etcd_request {
@@ -37,8 +53,12 @@ struct etcd_request {
     struct etcd_call call;
     size_t endpoint, tries; /* the one that is asked; how many were */
     bool sent;              /* somebody may have heard it */
+    bool dead;              /* nobody can have: the connection was closed at the other end */
+    unsigned deads;         /* such connections in a row */
     struct text path, body; /* what is asked */
 };
+
+static void on_idle_closed(void *context);
 
 int etcd_client_new(sd_event *event, const struct etcd_where *where,
                     struct etcd_client **ret_client)
@@ -48,6 +68,8 @@ int etcd_client_new(sd_event *event, const struct etcd_where *where,
         return -ENOMEM;
     client->where = *where;
     int r = where->endpoint_count ? curl_loop_new(event, &client->loop) : -EINVAL;
+    if (r == 0)
+        r = idle_peer_new(event, on_idle_closed, client, &client->idle);
     if (r < 0)
         return r;
     *ret_client = TAKE_PTR(client);
@@ -58,7 +80,10 @@ void etcd_client_free(struct etcd_client *client)
 {
     if (!client)
         return;
+    etcd_cancel(client->greeting);
+    idle_peer_free(client->idle);
     curl_loop_free(client->loop);
+    vec_done(&client->watches);
     free(client);
 }
 
@@ -148,10 +173,21 @@ static void describe(const struct etcd_request *request, CURLcode code, struct e
                                     : remedy_of_silence(http_failure(&request->exchange, code));
 }
 
+static void forget_watch(struct etcd_request *request)
+{
+    struct etcd_client *client = request->client;
+    for (size_t i = 0; i < client->watches.count; i++) {
+        if (client->watches.items[i] == request)
+            client->watches.items[i] = client->watches.items[--client->watches.count];
+    }
+}
+
 static void request_free(struct etcd_request *request)
 {
     if (!request)
         return;
+    if (request->call.data)
+        forget_watch(request);
     http_done(&request->exchange);
     text_done(&request->path);
     text_done(&request->body);
@@ -166,8 +202,9 @@ static int on_sending(void *context, char *remote, char *local, int remote_port,
     (void)remote, (void)local, (void)remote_port, (void)local_port;
     if (request->sent)
         return CURL_PREREQFUNC_ABORT;
-    request->sent = true;
-    return CURL_PREREQFUNC_OK;
+    request->dead = curl_peer_has_closed(request->exchange.transfer.easy);
+    request->sent = !request->dead;
+    return request->dead ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 static int send_to(struct etcd_request *request, size_t endpoint);
@@ -180,12 +217,70 @@ static bool try_next(struct etcd_request *request)
     return send_to(request, (request->endpoint + 1) % count) == 0;
 }
 
+/* ---- An endpoint that goes down ---- */
+
+/* As if its time were over. */
+static void end_watch(struct etcd_request *request)
+{
+    CLEANUP(request_freep) struct etcd_request *owned = request;
+    const struct etcd_answer over = { .status = 200, .body = "" };
+    curl_loop_cancel(owned->client->loop, &owned->exchange.transfer);
+    owned->call.done(owned->call.context, &over);
+}
+
+/* One after the other: whoever is told may begin another. */
+static struct etcd_request *watch_at(const struct etcd_client *client, size_t endpoint)
+{
+    for (size_t i = 0; i < client->watches.count; i++) {
+        struct etcd_request *watch = client->watches.items[i];
+        if (watch->sent && watch->endpoint == endpoint)
+            return watch;
+    }
+    return NULL;
+}
+
+static void end_watches(struct etcd_client *client, size_t endpoint)
+{
+    struct etcd_request *watch;
+    while ((watch = watch_at(client, endpoint)))
+        end_watch(watch);
+}
+
+static void on_idle_closed(void *context)
+{
+    struct etcd_client *client = context;
+    end_watches(client, client->idle_endpoint);
+}
+
+static void note_idle(struct etcd_request *request)
+{
+    struct etcd_client *client = request->client;
+    if (request->call.data || request->exchange.transfer.socket == CURL_SOCKET_BAD ||
+        (idle_peer_watches(client->idle) && client->idle_endpoint == request->endpoint))
+        return;
+    client->idle_endpoint = request->endpoint;
+    idle_peer_watch(client->idle, request->exchange.transfer.socket);
+}
+
+/* libcurl closes that connection, and takes another one. */
+static bool try_again(struct etcd_request *request)
+{
+    if (!request->dead || ++request->deads > DEAD_MOST)
+        return false;
+    request->tries--;
+    return send_to(request, request->endpoint) == 0;
+}
+
 static void on_done(struct curl_transfer *transfer, CURLcode code)
 {
     struct etcd_request *request = CONTAINER_OF(transfer, struct etcd_request, exchange.transfer);
     AUTOTEXT struct text why = { 0 };
     struct etcd_answer answer = { 0 };
-    if (code != CURLE_OK && try_next(request))
+    if (code == CURLE_OK)
+        note_idle(request);
+    else if (code == CURLE_COULDNT_CONNECT && !request->call.data)
+        end_watches(request->client, request->endpoint);
+    if (code != CURLE_OK && (try_again(request) || try_next(request)))
         return;
     CLEANUP(request_freep) struct etcd_request *owned = request;
     describe(request, code, &answer, &why);
@@ -226,6 +321,7 @@ static int prepare(struct etcd_request *request)
     if (r < 0)
         return r;
     bool good = http_set_files(&request->exchange, &files) &&
+                SET(request, CURLOPT_FRESH_CONNECT, call->data ? 1L : 0L) &&
                 SET(request, CURLOPT_LOW_SPEED_LIMIT, silence_s ? 1L : 0L) &&
                 SET(request, CURLOPT_LOW_SPEED_TIME, silence_s) &&
                 SET(request, CURLOPT_PREREQFUNCTION, on_sending) &&
@@ -235,6 +331,8 @@ static int prepare(struct etcd_request *request)
 
 static bool set_body(struct etcd_request *request)
 {
+    if (!request->call.body)
+        return true;
     return http_add_header(&request->exchange, "Content-Type", "application/json") &&
            http_add_header(&request->exchange, "Expect", "") && SET(request, CURLOPT_POST, 1L) &&
            SET(request, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.length) &&
@@ -248,10 +346,32 @@ static int send_to(struct etcd_request *request, size_t endpoint)
     text_addf(&url, "%s%s", request->client->where.endpoints[endpoint], text_str(&request->path));
     request->endpoint = endpoint;
     request->tries++;
+    request->dead = false;
     *request->exchange.error = '\0';
     if (text_error(&url) < 0 || !SET(request, CURLOPT_URL, text_str(&url)))
         return -ENOMEM;
     return curl_loop_start(request->client->loop, &request->exchange.transfer);
+}
+
+static void on_greeted(void *context, const struct etcd_answer *answer)
+{
+    struct etcd_client *client = context;
+    (void)answer;
+    client->greeting = NULL;
+}
+
+/* Whatever becomes of it: only its connection is wanted. */
+static void greet(struct etcd_client *client)
+{
+    const struct etcd_call call = {
+        .path = "/version",
+        .limit_ms = GREETING_MS,
+        .answer_bytes = GREETING_BYTES,
+        .done = on_greeted,
+        .context = client,
+    };
+    if (!client->greeting && !idle_peer_watches(client->idle))
+        (void)etcd_send(client, &call, &client->greeting);
 }
 
 int etcd_send(struct etcd_client *client, const struct etcd_call *call,
@@ -263,17 +383,19 @@ int etcd_send(struct etcd_client *client, const struct etcd_call *call,
     request->client = client;
     request->call = *call;
     text_add(&request->path, call->path);
-    text_add(&request->body, call->body);
+    text_add(&request->body, call->body ? call->body : "");
     if (text_error(&request->path) < 0 || text_error(&request->body) < 0)
         return -ENOMEM;
     int r = prepare(request);
     if (r < 0)
         return r;
-    if (!set_body(request))
+    if (!set_body(request) || (call->data && vec_push(&client->watches, request) < 0))
         return -ENOMEM;
     r = send_to(request, client->current);
     if (r < 0)
         return r;
+    if (call->data)
+        greet(client);
     *ret_request = TAKE_PTR(request);
     return 0;
 }

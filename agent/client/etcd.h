@@ -47,7 +47,7 @@ struct etcd_answer {
 
 struct etcd_call {
     const char *path;    /* "/v3/kv/range" */
-    const char *body;    /* JSON, copied */
+    const char *body;    /* JSON, copied; NULL: a GET */
     int64_t limit_ms;    /* for all of it; 0: none, for a watch */
     int64_t silence_ms;  /* of a watch: for how long nothing may come; 0: for ever */
     size_t answer_bytes; /* more of a body ends the request */

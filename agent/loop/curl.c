@@ -20,6 +20,7 @@
 #include "loop/curl.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,9 @@ static void report_done(struct curl_loop *loop)
         struct curl_transfer *transfer = NULL;
         CURLcode code = message->data.result;
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+        /* libcurl tells of it only as long as the transfer is its own. */
+        transfer->socket = CURL_SOCKET_BAD;
+        (void)curl_easy_getinfo(transfer->easy, CURLINFO_ACTIVESOCKET, &transfer->socket);
         (void)curl_multi_remove_handle(loop->multi, transfer->easy);
         transfer->done(transfer, code);
     }
@@ -164,6 +168,15 @@ int curl_loop_start(struct curl_loop *loop, struct curl_transfer *transfer)
 void curl_loop_cancel(struct curl_loop *loop, struct curl_transfer *transfer)
 {
     (void)curl_multi_remove_handle(loop->multi, transfer->easy);
+}
+
+bool curl_peer_has_closed(CURL *easy)
+{
+    curl_socket_t fd = CURL_SOCKET_BAD;
+    if (curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd == CURL_SOCKET_BAD)
+        return false;
+    struct pollfd look = { .fd = fd, .events = POLLRDHUP };
+    return poll(&look, 1, 0) == 1 && look.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
 /* The length of what was measured at the beginning of the text; 0: it is something else. */

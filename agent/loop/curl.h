@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include <curl/curl.h>
 #include <systemd/sd-event.h>
 
@@ -18,6 +20,8 @@ struct curl_transfer {
     /* It has come to its end, and is not under way any more. May start others, and free this one;
      * must not free the loop. */
     void (*done)(struct curl_transfer *transfer, CURLcode code);
+    /* At its end: of its connection, which is libcurl's; CURL_SOCKET_BAD: that is closed. */
+    curl_socket_t socket;
 };
 
 int curl_loop_new(sd_event *event, struct curl_loop **ret_loop); /* 0 or -errno */
@@ -32,6 +36,13 @@ DEFINE_CLEANUP(struct curl_loop *, curl_loop_free);
  */
 int curl_loop_start(struct curl_loop *loop, struct curl_transfer *transfer);
 void curl_loop_cancel(struct curl_loop *loop, struct curl_transfer *transfer);
+
+/*
+ * In CURLOPT_PREREQFUNCTION: whether the peer has closed the connection that the request is about
+ * to be written to. libcurl takes one on which the end of TLS waits to be read for a living one; so
+ * after an orderly restart of a server each connection that was kept costs a request.
+ */
+bool curl_peer_has_closed(CURL *easy);
 
 /*
  * What libcurl has written into a transfer's error buffer, or its words for the code where that is

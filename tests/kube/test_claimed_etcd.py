@@ -7,7 +7,7 @@ import time
 import pytest
 from lab import Lab, wait, wait_equal
 from lab.authority import Authority
-from lab.segment import Asker, Judge, Segment
+from lab.segment import Asker, Judge, Segment, Served
 from moments import Stopwatch
 from test_etcd import Member
 
@@ -19,7 +19,7 @@ DURATION = 5
 class World:
     """Three nodes with agents on a segment, and an etcd behind their router."""
 
-    def __init__(self, lab):
+    def __init__(self, lab, duration=DURATION, own=(V4, V6)):
         self.lab = lab
         self.write_nodes(lab)
         lab.tor.ip("address", "add", f"{STORE}/32", "dev", "lo")
@@ -30,7 +30,7 @@ class World:
         self.judge = Judge(self.segment)
         store = {"endpoints": [f"https://{STORE}:2300", self.etcd.url], "caFile": str(pki.certificate),
                  "certFile": str(user.certificate), "keyFile": str(user.key)}
-        claims = {"own": [V4, V6], "interfaces": ["lan"], "duration": f"{DURATION}s", "failback": "never",
+        claims = {"own": list(own), "interfaces": ["lan"], "duration": f"{duration}s", "failback": "never",
                   "etcd": store}
         self.agents = {node.role: lab.agent(node, addresses=claims) for node in lab.nodes}
 
@@ -64,7 +64,7 @@ class World:
 @pytest.fixture(name="world")
 def world_fixture(request):
     with Lab(request.node.nodeid, nodes=3) as lab:
-        world = World(lab)
+        world = World(lab, **getattr(request, "param", {}))
         yield world
         world.close()
 
@@ -127,4 +127,27 @@ def test_answers_of_etcd_vanish_on_the_way(world):
     world.lab.tor.ip("route", "del", "blackhole", f"{node.address4}/32")
     wait_equal(lambda: world.faults(first), [], "no fault", 60)
     asker.close()
+    assert world.judge.doubles() == []
+
+
+MANY = [f"198.51.100.{host}" for host in range(50, 70)]
+
+
+@pytest.mark.parametrize("world", [{"duration": 10, "own": MANY}], indirect=True)
+def test_a_planned_restart_of_etcd_takes_no_address_away(world):
+    """Neither of nodes that hold some nor of those that only watch: no watch holds up its end."""
+    served = Served(world.segment, MANY)
+    for address in MANY:
+        world.holder(address)
+    for _ in range(2):
+        begin = time.monotonic()
+        world.etcd.stop()
+        ended = time.monotonic()
+        world.etcd.start()
+        wait(lambda: all(served.answers[address].times[-1] > ended + 8 for address in MANY), "a claim's time", 60)
+        gaps = {address: gap.end - gap.begin for address in MANY
+                if (gap := served.answers[address].longest(begin, time.monotonic()))}
+        print(f"etcd ended after {ended - begin:.1f} s; the longest gap: {max(gaps.values(), default=0):.2f} s")
+        assert ended - begin < 3 and max(gaps.values(), default=0) < 1, gaps
+    served.close()
     assert world.judge.doubles() == []

@@ -4,6 +4,7 @@ certificates, a history that is compacted, and a store that was restored from be
 
 import subprocess
 import threading
+import time
 from collections import namedtuple
 
 import pytest
@@ -193,6 +194,34 @@ def test_nobody_answers(host):
     gone = one.ask("read", "a")
     assert gone.outcome == "failed" and member.url in gone.why
     one.end()
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_watches_do_not_hold_up_an_orderly_stop(host, tls):
+    """Of who has just written, and of who only watches: etcd waits for seven seconds for a watch that goes on."""
+    pki = Authority(host.folder / "pki") if tls else None
+    user = pki.issue("agent") if tls else None
+    files = (pki.certificate, user.certificate, user.key) if tls else ()
+    member = Member(host, ADDRESSES[0], ADDRESSES[:1], pki)
+    writer, watcher = Claimant(host, member, files=files), Claimant(host, member, files=files)
+    writer.begin()
+    made = writer.ask("create", "a", "node-1")
+    for claimant in (writer, watcher):
+        claimant.watch()
+        wait(lambda claimant=claimant: "a" in claimant.heard, "the list")
+    for _ in range(2):
+        begun = time.monotonic()
+        member.stop()
+        seconds = time.monotonic() - begun
+        print(f"etcd ended {seconds:.1f} s after SIGTERM")
+        assert seconds < 3
+        member.start()
+        wait(lambda: (told := writer.ask("read", "a")).outcome == "done" and told, "etcd", 60)
+        made = writer.write("a", "node-1")
+        wait(lambda made=made: watcher.heard["a"][1] == made.version, "word of what was written since", 30)
+        wait(lambda: watcher.watching[-1] == "", "the watch", 30)
+    for claimant in (writer, watcher):
+        claimant.end()
 
 
 def test_certificates_of_both_sides(host):
