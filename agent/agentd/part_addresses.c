@@ -33,7 +33,8 @@ static int open_etcd(const struct agent *agent, struct claim_store *ret_store)
     const struct etcd_store_options options = {
         .where = { (const char *const *)config->addresses.etcd.endpoints.items,
                    config->addresses.etcd.endpoints.count, config->addresses.etcd.ca_file,
-                   config->addresses.etcd.cert_file, config->addresses.etcd.key_file },
+                   config->addresses.etcd.cert_file, config->addresses.etcd.key_file,
+                   config->addresses.etcd.user, config->addresses.etcd.password_file },
         .prefix = config->addresses.etcd.prefix,
     };
     return etcd_store_new(agent->event, &options, ret_store);

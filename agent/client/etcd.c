@@ -25,6 +25,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "client/etcd_login.h"
 #include "client/http.h"
 #include "client/idle_peer.h"
 #include "format/reader.h"
@@ -45,6 +46,7 @@ struct etcd_client {
     struct idle_peer *idle; /* of endpoint `idle_endpoint` */
     size_t idle_endpoint;
     struct etcd_request *greeting; /* for there to be one */
+    char *token;                   /* of etcd's, for its user; NULL: none as yet, or any more */
 };
 
 struct etcd_request {
@@ -56,6 +58,10 @@ struct etcd_request {
     bool dead;              /* nobody can have: the connection was closed at the other end */
     unsigned deads;         /* such connections in a row */
     struct text path, body; /* what is asked */
+    bool logs_in;           /* first: this is under way */
+    bool was_let_in;        /* once is enough */
+    struct text login;
+    int login_error; /* of the file of the password; 0: none */
 };
 
 static void on_idle_closed(void *context);
@@ -84,6 +90,7 @@ void etcd_client_free(struct etcd_client *client)
     idle_peer_free(client->idle);
     curl_loop_free(client->loop);
     vec_done(&client->watches);
+    free(client->token);
     free(client);
 }
 
@@ -141,14 +148,39 @@ static const char *remedy_of_silence(enum http_failure failure)
     return "see whether etcd runs at addresses.etcd.endpoints";
 }
 
-/* With authentication on, etcd wants a token over HTTP, and goes by no certificate's name. */
+/*
+ * Over HTTP etcd goes by no certificate's name: its users need a token. Where it asks for client
+ * certificates as well, it refuses those that have a CommonName, token or not.
+ */
+static const struct {
+    int status; /* 0: any */
+    const char *words, *remedy;
+} refusals[] = {
+    { 400, "CommonName",
+      "give addresses.etcd.certFile a certificate without a CommonName, and addresses.etcd.user and "
+      "passwordFile a user of etcd's; or turn its users off: etcdctl auth disable" },
+    { 400, "user name is empty",
+      "give addresses.etcd.user and passwordFile a user of etcd's that reads and writes "
+      "addresses.etcd.prefix; or turn its users off: etcdctl auth disable" },
+    { 400, "authentication failed",
+      "see whether addresses.etcd.user and passwordFile are those of a user of etcd's: etcdctl "
+      "user get NAME" },
+    { 400, "authentication is not enabled",
+      "leave out addresses.etcd.user and passwordFile, or turn etcd's users on: etcdctl auth enable" },
+    { 0, "database space exceeded",
+      "make room in etcd: compact and defragment it, and disarm its alarm (etcdctl alarm list)" },
+    { 401, "", "see what etcd's journal says of tokens (--auth-token)" },
+    { 403, "",
+      "let the user of addresses.etcd.user read and write addresses.etcd.prefix: etcdctl role "
+      "grant-permission" },
+};
+
 static const char *remedy_of_status(int status, const char *why)
 {
-    if (status == 400 && (strstr(why, "user name is empty") || strstr(why, "CommonName")))
-        return "turn etcd's users off (etcdctl auth disable): it knows clients by the CA of their "
-               "certificates alone here (--client-cert-auth, --trusted-ca-file)";
-    if (status == 401 || status == 403)
-        return "let the certificate's user read and write addresses.etcd.prefix (etcdctl role)";
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+        if ((!refusals[i].status || refusals[i].status == status) && strstr(why, refusals[i].words))
+            return refusals[i].remedy;
+    }
     return status >= 500 ? MEMBERS_REMEDY : "see what etcd's journal says of this request";
 }
 
@@ -157,7 +189,7 @@ static void describe(const struct etcd_request *request, CURLcode code, struct e
 {
     const char *endpoint = request->client->where.endpoints[request->endpoint];
     answer->status = code == CURLE_OK ? http_status(&request->exchange) : 0;
-    if (code == CURLE_OK && answer->status == 200)
+    if (code == CURLE_OK && answer->status == 200 && !request->logs_in)
         return;
     text_addf(why, "%s: ", endpoint);
     if (code == CURLE_ABORTED_BY_CALLBACK) {
@@ -168,6 +200,8 @@ static void describe(const struct etcd_request *request, CURLcode code, struct e
         text_addf(why, "HTTP status %d: ", answer->status);
         add_etcd_message(request, why);
     }
+    if (request->logs_in && request->login_error)
+        text_addf(why, "; the file of the password: %s", strerror(-request->login_error));
     answer->error = text_str(why);
     answer->remedy = answer->status ? remedy_of_status(answer->status, answer->error)
                                     : remedy_of_silence(http_failure(&request->exchange, code));
@@ -191,6 +225,9 @@ static void request_free(struct etcd_request *request)
     http_done(&request->exchange);
     text_done(&request->path);
     text_done(&request->body);
+    if (request->login.data)
+        explicit_bzero(request->login.data, request->login.length);
+    text_done(&request->login);
     free(request);
 }
 DEFINE_CLEANUP(struct etcd_request *, request_free);
@@ -271,6 +308,32 @@ static bool try_again(struct etcd_request *request)
     return send_to(request, request->endpoint) == 0;
 }
 
+/* ---- Users ---- */
+
+/* A login is answered, or etcd wants another: nothing was done of what is asked. Returns whether
+ * the request goes on. */
+static bool take_login(struct etcd_request *request)
+{
+    struct etcd_client *client = request->client;
+    const struct text *answer = &request->exchange.body;
+    const int status = http_status(&request->exchange);
+    if (request->logs_in && status == 200) {
+        free(TAKE_PTR(client->token));
+        if (etcd_login_token(text_str(answer), answer->length, &client->token) < 0)
+            return false;
+        request->logs_in = false;
+    } else if (!request->logs_in && !request->was_let_in && client->where.user &&
+               etcd_login_is_over(status, text_str(answer))) {
+        request->was_let_in = true;
+        free(TAKE_PTR(client->token));
+    } else {
+        return false;
+    }
+    request->sent = false;
+    request->tries--;
+    return send_to(request, request->endpoint) == 0;
+}
+
 static void on_done(struct curl_transfer *transfer, CURLcode code)
 {
     struct etcd_request *request = CONTAINER_OF(transfer, struct etcd_request, exchange.transfer);
@@ -280,7 +343,7 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
         note_idle(request);
     else if (code == CURLE_COULDNT_CONNECT && !request->call.data)
         end_watches(request->client, request->endpoint);
-    if (code != CURLE_OK && (try_again(request) || try_next(request)))
+    if (code == CURLE_OK ? take_login(request) : try_again(request) || try_next(request))
         return;
     CLEANUP(request_freep) struct etcd_request *owned = request;
     describe(request, code, &answer, &why);
@@ -308,14 +371,12 @@ static int prepare(struct etcd_request *request)
         .connect_ms = CONNECT_TIMEOUT_MS,
         .keepalive_s = KEEPALIVE_S,
         .total_ms = call->limit_ms,
-        .answer_bytes = call->data ? 0 : call->answer_bytes,
     };
     const struct http_files files = {
         .ca_file = where->ca_file,
         .cert_file = where->cert_file,
         .key_file = where->key_file,
     };
-    request->exchange.data = call->data;
     request->exchange.context = call->context;
     int r = http_prepare(&request->exchange, &limits, on_done);
     if (r < 0)
@@ -329,21 +390,45 @@ static int prepare(struct etcd_request *request)
     return good ? 0 : -ENOMEM;
 }
 
-static bool set_body(struct etcd_request *request)
+static bool set_headers(struct etcd_request *request, const struct text *body)
 {
-    if (!request->call.body)
-        return true;
-    return http_add_header(&request->exchange, "Content-Type", "application/json") &&
-           http_add_header(&request->exchange, "Expect", "") && SET(request, CURLOPT_POST, 1L) &&
-           SET(request, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.length) &&
-           SET(request, CURLOPT_POSTFIELDS, text_str(&request->body)) &&
-           SET(request, CURLOPT_HTTPHEADER, request->exchange.headers);
+    struct http_exchange *exchange = &request->exchange;
+    const char *token = request->client->token;
+    curl_slist_free_all(TAKE_PTR(exchange->headers));
+    return http_add_header(exchange, "Content-Type", "application/json") &&
+           http_add_header(exchange, "Expect", "") &&
+           (request->logs_in || !token || http_add_header(exchange, "Authorization", token)) &&
+           SET(request, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->length) &&
+           SET(request, CURLOPT_POSTFIELDS, text_str(body)) &&
+           (body->length ? SET(request, CURLOPT_POST, 1L) : SET(request, CURLOPT_HTTPGET, 1L)) &&
+           SET(request, CURLOPT_HTTPHEADER, exchange->headers);
+}
+
+/* What is asked, or a login before it. */
+static int set_question(struct etcd_request *request)
+{
+    const struct etcd_where *where = &request->client->where;
+    struct http_exchange *exchange = &request->exchange;
+    request->logs_in = where->user && !request->client->token && request->call.body;
+    if (request->logs_in && !request->login.length)
+        request->login_error = etcd_login_body(where->user, where->password_file, &request->login);
+    exchange->data = request->logs_in ? NULL : request->call.data;
+    exchange->limits.answer_bytes = request->logs_in     ? GREETING_BYTES
+                                    : request->call.data ? 0
+                                                         : request->call.answer_bytes;
+    exchange->size = 0;
+    text_done(&exchange->body);
+    return set_headers(request, request->logs_in ? &request->login : &request->body) ? 0 : -ENOMEM;
 }
 
 static int send_to(struct etcd_request *request, size_t endpoint)
 {
     AUTOTEXT struct text url = { 0 };
-    text_addf(&url, "%s%s", request->client->where.endpoints[endpoint], text_str(&request->path));
+    int r = set_question(request);
+    if (r < 0)
+        return r;
+    text_addf(&url, "%s%s", request->client->where.endpoints[endpoint],
+              request->logs_in ? ETCD_LOGIN_PATH : text_str(&request->path));
     request->endpoint = endpoint;
     request->tries++;
     request->dead = false;
@@ -389,7 +474,7 @@ int etcd_send(struct etcd_client *client, const struct etcd_call *call,
     int r = prepare(request);
     if (r < 0)
         return r;
-    if (!set_body(request) || (call->data && vec_push(&client->watches, request) < 0))
+    if (call->data && vec_push(&client->watches, request) < 0)
         return -ENOMEM;
     r = send_to(request, client->current);
     if (r < 0)

@@ -7,7 +7,8 @@
  * connection, it goes to the next, and so on, once round. A request that may have been heard is
  * never sent again: who asked has to find out what became of it.
  *
- * CA, certificate and key are files, and are read for every connection.
+ * CA, certificate and key are files, and are read for every connection. A client that is a user of
+ * etcd's logs in before its first request, and again when etcd knows its token no more.
  */
 #pragma once
 
@@ -25,6 +26,8 @@ struct etcd_where {
     size_t endpoint_count;            /* one or more */
     const char *ca_file;              /* NULL: the machine's */
     const char *cert_file, *key_file; /* NULL: none */
+    /* Of etcd's users (etcd_login.h); NULL: etcd has none. Its gateway goes by no certificate. */
+    const char *user, *password_file;
 };
 
 struct etcd_client;

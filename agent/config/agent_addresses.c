@@ -46,6 +46,8 @@ static const struct config_key etcd_keys[] = {
     { "caFile", parse_path, FIELD(etcd.ca_file) },
     { "certFile", parse_path, FIELD(etcd.cert_file) },
     { "keyFile", parse_path, FIELD(etcd.key_file) },
+    { "user", parse_text, FIELD(etcd.user) },
+    { "passwordFile", parse_path, FIELD(etcd.password_file) },
     { NULL },
 };
 
@@ -84,6 +86,9 @@ static void check_etcd(struct parse *parse, const struct doc *section)
     if (!config->addresses.etcd.cert_file != !config->addresses.etcd.key_file)
         etcd_fault(parse, section, config->addresses.etcd.cert_file ? "keyFile" : "certFile",
                    "certFile and keyFile need each other");
+    if (!config->addresses.etcd.user != !config->addresses.etcd.password_file)
+        etcd_fault(parse, section, config->addresses.etcd.user ? "passwordFile" : "user",
+                   "user and passwordFile need each other");
 }
 
 const struct config_key agent_addresses_keys[] = {

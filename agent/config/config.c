@@ -377,6 +377,8 @@ void config_free(struct config *config)
     free(config->addresses.etcd.ca_file);
     free(config->addresses.etcd.cert_file);
     free(config->addresses.etcd.key_file);
+    free(config->addresses.etcd.user);
+    free(config->addresses.etcd.password_file);
     free(config->bird.socket);
     parse_clear_names(&config->bird.expect_names);
     vec_done(&config->bird.expect_names);

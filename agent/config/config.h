@@ -150,6 +150,7 @@ struct config {
             string_list endpoints;                /* URLs; none: claims are Leases */
             char *prefix;                         /* of keys; ends with a slash */
             char *ca_file, *cert_file, *key_file; /* NULL: not set */
+            char *user, *password_file;           /* likewise */
         } etcd;
     } addresses;
     struct {

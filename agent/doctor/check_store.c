@@ -54,9 +54,13 @@ static int ask_member(const struct visit *visit, const char *endpoint, struct ou
     CLEANUP(etcd_client_freep) struct etcd_client *client = NULL;
     AUTOTEXT struct text body = { 0 };
     struct etcd_request *request;
-    const struct etcd_where where = { &endpoint, 1, config->addresses.etcd.ca_file,
+    const struct etcd_where where = { &endpoint,
+                                      1,
+                                      config->addresses.etcd.ca_file,
                                       config->addresses.etcd.cert_file,
-                                      config->addresses.etcd.key_file };
+                                      config->addresses.etcd.key_file,
+                                      config->addresses.etcd.user,
+                                      config->addresses.etcd.password_file };
     etcd_get(&body, config->addresses.etcd.prefix);
     const struct etcd_call call = {
         .path = "/v3/kv/range",

@@ -36,7 +36,7 @@ struct etcd_store {
     struct etcd_watch *watch; /* NULL: nobody watches */
     char *prefix;
     VEC(const char *) endpoints; /* the strings are owned */
-    char *ca_file, *cert_file, *key_file;
+    char *ca_file, *cert_file, *key_file, *user, *password_file;
     int64_t lease; /* of etcd; 0: none as yet, or any more */
     struct timer *timer;
     struct etcd_request *keeping;
@@ -327,6 +327,8 @@ static void store_end(void *data)
     free(store->ca_file);
     free(store->cert_file);
     free(store->key_file);
+    free(store->user);
+    free(store->password_file);
     free(store);
 }
 
@@ -365,6 +367,8 @@ static int copy_options(const struct etcd_store_options *options, struct etcd_st
     int r = copy(options->prefix, &store->prefix);
     r = r < 0 ? r : copy(options->where.ca_file, &store->ca_file);
     r = r < 0 ? r : copy(options->where.cert_file, &store->cert_file);
+    r = r < 0 ? r : copy(options->where.user, &store->user);
+    r = r < 0 ? r : copy(options->where.password_file, &store->password_file);
     return r < 0 ? r : copy(options->where.key_file, &store->key_file);
 }
 
@@ -379,7 +383,9 @@ int etcd_store_new(sd_event *event, const struct etcd_store_options *options,
     if (r < 0)
         return r;
     const struct etcd_where where = { store->endpoints.items, store->endpoints.count,
-                                      store->ca_file, store->cert_file, store->key_file };
+                                      store->ca_file,         store->cert_file,
+                                      store->key_file,        store->user,
+                                      store->password_file };
     r = etcd_client_new(event, &where, &store->client);
     if (r == 0)
         r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, keep_alive, store, &store->timer);

@@ -4,6 +4,7 @@
  * its standard input say.
  *
  *     claimant ENDPOINT[,ENDPOINT...] PREFIX [CA CERTIFICATE KEY]
+ *     claimant ENDPOINT[,ENDPOINT...] PREFIX USER PASSWORD_FILE
  *     claimant /KUBECONFIG NAMESPACE
  *
  * A line is one of
@@ -175,7 +176,10 @@ static int open_etcd(struct claimant *claimant, char **arguments)
             return -ENOMEM;
     options.where.endpoints = endpoints.items;
     options.where.endpoint_count = endpoints.count;
-    if (arguments[2]) {
+    if (arguments[2] && !arguments[4]) {
+        options.where.user = arguments[2];
+        options.where.password_file = arguments[3];
+    } else if (arguments[2]) {
         options.where.ca_file = arguments[2];
         options.where.cert_file = arguments[3];
         options.where.key_file = arguments[4];
@@ -204,7 +208,7 @@ static int run(struct claimant *claimant, char **arguments)
 int main(int count, char **arguments)
 {
     struct claimant claimant = { .known = SORTED(struct known, known_cmp) };
-    if (count != 3 && count != 6)
+    if (count != 3 && count != 5 && count != 6)
         return 2;
     (void)setvbuf(stdin, NULL, _IONBF, 0);
     int r = sd_event_new(&claimant.event);

@@ -2,6 +2,8 @@
 """Claims in a real etcd: what is read, written and heard, with endpoints that go, TLS with client
 certificates, a history that is compacted, and a store that was restored from before."""
 
+import base64
+import json
 import subprocess
 import threading
 import time
@@ -246,6 +248,61 @@ def test_certificates_of_both_sides(host):
 
 def curl(host, member, path, body):
     return host.run("curl", "-sS", f"{member.url}{path}", "-d", body).stdout
+
+
+def test_etcd_has_users(host):
+    """Its gateway goes by tokens: they end while nobody asks, and with etcd itself, and with each change of users."""
+    member = Member(host, ADDRESSES[0], ADDRESSES[:1])
+    member.stop()
+    member.arguments.append("--auth-token-ttl=2")
+    member.start()
+    password = host.folder / "password"
+    password.write_text("sesame\n")
+    nobody = Claimant(host, member)
+    user = Claimant(host, member, files=("node", password))
+    nobody.begin()
+    told = user.ask("read", "a")
+    assert told.outcome == "failed" and "authentication is not enabled" in told.why, told
+
+    def auth(what, token="", **body):
+        return json.loads(host.run("curl", "-sS", f"{member.url}/v3/auth/{what}", "-d", json.dumps(body),
+                                   "-H", f"Authorization: {token}").stdout)
+
+    for name, secret in (("root", "r"), ("node", "sesame")):
+        auth("user/add", name=name, password=secret)
+        auth("role/add", name=name)
+        auth("user/grant", user=name, role=name)
+    key, end = (base64.b64encode(text.encode()).decode() for text in (PREFIX, PREFIX[:-1] + "0"))
+    auth("role/grant", name="node", perm={"permType": "READWRITE", "key": key, "range_end": end})
+    auth("enable")
+    told = nobody.ask("read", "a")
+    assert told.outcome == "failed" and "user name is empty" in told.why
+    user.begin()
+    user.watch()
+    made = user.write("a", "node-1")
+    wait(lambda: user.heard.get("a") == ("node-1", made.version), "word of it")
+    # A token is over, and so is a watch's that has to begin anew.
+    wait(lambda begun=time.monotonic(): time.monotonic() > begun + 4, "the token's end", 10)
+    assert user.ask("read", "a").holder == "node-1"
+    member.stop()
+    member.start()
+    made = user.write("a", "node-1")
+    wait(lambda: user.heard.get("a") == ("node-1", made.version), "word of what came after a restart", 60)
+    # Another password is read where it is needed; a wrong one is told, and no secret with it.
+    token = auth("authenticate", name="root", password="r")["token"]
+    auth("user/changepw", token, name="node", password="barley")
+    told = user.ask("read", "a")
+    assert told.outcome == "failed" and "authentication failed" in told.why and "sesame" not in str(user.told), told
+    password.write_text("barley")
+    assert user.ask("read", "a").holder == "node-1"
+    password.unlink()
+    auth("user/changepw", auth("authenticate", name="root", password="r")["token"], name="node", password="oats")
+    told = user.ask("read", "a")
+    assert told.outcome == "failed" and "the file of the password: No such file" in told.why, told
+    for claimant in (nobody, user):
+        claimant.end()
+    for log in host.folder.glob("*.log"):
+        assert not [word for word in ("sesame", "barley", "oats") if word in log.read_text(errors="replace")], log
 
 
 def test_a_watch_begins_anew_after_compaction_and_restoration(host):
