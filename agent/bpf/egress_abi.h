@@ -8,7 +8,8 @@
  *   pods[source]                      -> policy, and the interface that it is behind
  *   routes[policy, destination]       -> set, by the longest prefix; what stays in the cluster is
  *                                        in the same trie under policy 0, and wins if it is longer
- *   pins[tuple]                       -> the gateway that this flow began with
+ *   pins[tuple]                       -> the gateway that this flow began with, or that it came
+ *                                        from outside
  *   gateways[set * EGRESS_SET_MAX + n] -> state word, address
  *
  * On a gateway: clients[source] -> id, ports[id] -> the blocks of source ports that the client has,
@@ -112,8 +113,10 @@ struct egress_control {
 };
 
 /* "egress_pods", HASH by nat_addr: pods of this node. */
-#define EGRESS_POD_HELD 1u /* only what stays in the cluster may leave */
-#define EGRESS_POD_NEW  2u /* it came when some gateway was stale, which does not know it */
+#define EGRESS_POD_HELD    1u /* only what stays in the cluster may leave */
+#define EGRESS_POD_NEW     2u /* it came when some gateway was stale, which does not know it */
+/* In `traits`: packets have come to it from where its Egresses lead, and not from a gateway. */
+#define EGRESS_POD_INBOUND 1u
 
 struct egress_pod_value {
     __u32 policy; /* 0: none */
@@ -122,6 +125,8 @@ struct egress_pod_value {
     /* The interface that its packets come by; 0: not known yet. Programs write it
      * (egress_by.h), and the agent keeps it. */
     __u32 ifindex;
+    __u32 traits; /* EGRESS_POD_*, likewise */
+    __u32 zero;
 };
 
 /* "egress_bridges", HASH of __u32 by ifindex: the bridge that a pod's interface is a port of. */
@@ -171,20 +176,35 @@ struct egress_gateway_value {
 #define EGRESS_GATEWAY_ANSWERS 4u
 #define EGRESS_GATEWAY_STALE   16u /* new pods (EGRESS_POD_NEW) begin nothing with it */
 
-/* "egress_pins", LRU_HASH by nat_tuple, as the pod sends: the gateway of a flow. */
-#define EGRESS_PIN_TRANSLATED 0x80000000u /* service NAT has translated the flow's packets */
-
-struct egress_pin_value {
-    __u32 gateway;    /* its index | EGRESS_PIN_TRANSLATED */
-    __u32 generation; /* of its word */
-    __u32 check;      /* nat_tuple_check() of the key */
-    __u32 used_s;     /* CLOCK_MONOTONIC of the last packet that the pod sent */
+/*
+ * "egress_pins", ARRAY of buckets: flows of pods, by nat_tuple as the pod sends, and where they go
+ * (egress_pin_table.h). A way whose check is 0 is nobody's.
+ */
+enum {
+    EGRESS_PIN_BUCKETS = 16384,
+    EGRESS_PIN_WAYS = 8,
 };
 
-/*
- * "egress_inbound", LRU_HASH by nat_tuple, as the pod answers: flows that began outside, whose
- * answers go the way they came. __u32: nat_tuple_check() of the key.
- */
+#define EGRESS_PIN_TRANSLATED 0x80000000u /* service NAT has translated the flow's packets */
+/* It began outside, and not by TCP: the pod's answers go the way that it came. No gateway. */
+#define EGRESS_PIN_INBOUND    0x40000000u
+#define EGRESS_PIN_SEEN       0x20000000u /* with INBOUND: the pod has not answered yet */
+#define EGRESS_PIN_GATEWAY    0x1fffffffu
+
+struct egress_pin {
+    struct nat_tuple key;
+    __u32 gateway;    /* its index | EGRESS_PIN_* */
+    __u32 generation; /* of its word */
+    /* CLOCK_MONOTONIC of the last packet that the pod sent; with INBOUND, of either direction. */
+    __u32 used_s;
+    __u32 zero;
+};
+
+struct egress_bucket {
+    __u32 checks[EGRESS_PIN_WAYS]; /* pin_check() of the keys */
+    __u32 owners[EGRESS_PIN_WAYS]; /* nat_check(address of the pod, 0) */
+    struct egress_pin pins[EGRESS_PIN_WAYS];
+};
 
 /* "egress_pieces", LRU_HASH by nat_fragment_key: the gateway that a fragmented packet goes to, or
  * comes from. */
@@ -302,7 +322,6 @@ enum egress_twin_port {
     MAP(GATEWAYS, egress_gateways) \
     MAP(NAMES, egress_names)       \
     MAP(PINS, egress_pins)         \
-    MAP(INBOUND, egress_inbound)   \
     MAP(PIECES, egress_pieces)     \
     MAP(PATHS, egress_paths)       \
     MAP(CLIENTS, egress_clients)   \
@@ -315,5 +334,7 @@ enum egress_map_index { EGRESS_MAPS(EGRESS_MAP_INDEX) EGRESS_MAP_COUNT };
 #undef EGRESS_MAP_INDEX
 
 _Static_assert(sizeof(struct egress_gateway_value) == 32, "values have no holes");
+_Static_assert(sizeof(struct egress_pod_value) == 24, "values have no holes");
+_Static_assert(sizeof(struct egress_bucket) == 512, "values have no holes");
 _Static_assert(sizeof(struct egress_route_key) == 24, "keys have no holes");
 _Static_assert(sizeof(struct egress_probe) == 16, "the wire has no holes");

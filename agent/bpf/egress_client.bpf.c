@@ -15,9 +15,8 @@
  * A packet leaves as a pod's only by the pod's own interface (egress_by.h).
  *
  * A flow keeps the gateway that it began with (egress_pin.h). A flow that began outside, so
- * that the pod only answers, goes the way it came: client_out sees it begin
- * ("egress_inbound"). FoU that answers no flow of ours is left alone: the pod may have tunnels of
- * its own, as Coil makes them.
+ * that the pod only answers, goes the way it came. FoU of who is none of the pod's gateways is left
+ * alone: the pod may have tunnels of its own.
  *
  * A packet that is too large for the way to its gateway is cut (egress_cut.h), or else answered by
  * an ICMP error that says how large it may be. TCP's segments are kept small enough from the start
@@ -28,8 +27,8 @@
  */
 #include "bpf/egress_by.h"
 #include "bpf/egress_cut.h"
+#include "bpf/egress_inbound.h"
 #include "bpf/egress_path.h"
-#include "bpf/egress_pin.h"
 #include "bpf/fou.h"
 #include "bpf/fou_error.h"
 #include "bpf/mss.h"
@@ -78,12 +77,6 @@ ALWAYS_INLINE int piece_find(const struct nat_tuple *tuple, __u8 family, __u32 i
 }
 
 /* ---- what a pod sends ---- */
-
-ALWAYS_INLINE int is_inbound(const struct nat_tuple *tuple)
-{
-    const __u32 *check = bpf_map_lookup_elem(&egress_inbound, tuple);
-    return check && *check == nat_tuple_check(tuple);
-}
 
 /* The outer source port: FoU's own, or one that follows from the flow (as the kernel's automatic
  * ones do), so that the fabric spreads flows. */
@@ -165,29 +158,6 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
     return way_redirect(&room->way, is_by_route(control, fib->ifindex));
 }
 
-/* The key of the packet's pin. Returns 0, or -cause. */
-ALWAYS_INLINE int key_of(struct __sk_buff *skb, struct room *room)
-{
-    struct packet *packet = &room->packet;
-    if (packet->shape == SHAPE_BAD || packet->shape == SHAPE_DEEP)
-        return -EGRESS_CAUSE_MALFORMED;
-    if (has_icmp_head(packet)) {
-        int shape = quote_read(skb, L3, &room->upper, &room->inner, &room->quoted);
-        if (shape == INNER_PORTS)
-            room->key = room->inner;
-        else if (shape == INNER_ERROR) /* about a packet that it got: of the same flow */
-            tuple_reverse(&room->quoted, &room->key);
-        else
-            return -EGRESS_CAUSE_PROTOCOL;
-        return 0;
-    }
-    if (packet->tuple.protocol != IPPROTO_TCP && packet->tuple.protocol != IPPROTO_UDP &&
-        packet->shape != SHAPE_LATER)
-        return -EGRESS_CAUSE_PROTOCOL;
-    room->key = packet->tuple;
-    return 0;
-}
-
 /* A later fragment follows its first one. */
 ALWAYS_INLINE int send_piece(struct __sk_buff *skb, struct room *room)
 {
@@ -204,7 +174,18 @@ ALWAYS_INLINE int send_piece(struct __sk_buff *skb, struct room *room)
     return send_to_gateway(skb, room);
 }
 
-SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set)
+/* Of a flow that began outside. */
+ALWAYS_INLINE int go_straight(struct room *room)
+{
+    const struct packet *packet = &room->packet;
+    note(room, EGRESS_TOLD_INBOUND);
+    if (packet->first && !dry_run)
+        piece_put(&packet->tuple, packet->family, packet->fragment, NO_GATEWAY);
+    return NEXT;
+}
+
+/* `inbound`: flows from outside have come to the pod. */
+SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set, __u32 inbound)
 {
     struct packet *packet = &room->packet;
     int r = key_of(skb, room);
@@ -212,14 +193,15 @@ SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set
         return refuse(skb, room, -r);
     if (packet->shape == SHAPE_LATER)
         return send_piece(skb, room);
-    int pinned = pin_find(room, set);
-    if (!pinned && is_inbound(&room->key)) { /* never both: see note_inbound() */
-        note(room, EGRESS_TOLD_INBOUND);
-        if (packet->first)
-            piece_put(&packet->tuple, packet->family, packet->fragment, NO_GATEWAY);
-        return NEXT;
+    if (inbound && room->manner == MANNER_ANSWERS) {
+        if (!dry_run && packet->tuple.protocol == IPPROTO_TCP)
+            pin_forget(&room->key);
+        return go_straight(room);
     }
-    if (!pinned && !pin_make(room, set))
+    r = pin_find(room, set);
+    if (r == PINNED_STRAIGHT || (r == PINNED_NOT && inbound && room->manner != MANNER_OPENS))
+        return go_straight(room);
+    if (r == PINNED_NOT && !pin_make(room, set))
         return refuse(skb, room, EGRESS_CAUSE_NO_GATEWAY);
     if (packet->first)
         piece_put(&packet->tuple, packet->family, packet->fragment, room->pin.gateway);
@@ -228,13 +210,13 @@ SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set
 
 /* Sends a packet that is TOO_BIG in pieces, or answers the pod, by the interface that it came by.
  */
-SUBPROGRAM int leave_in_pieces(struct __sk_buff *skb, struct room *room, __u32 set)
+SUBPROGRAM int leave_in_pieces(struct __sk_buff *skb, struct room *room, __u32 set, __u32 inbound)
 {
     struct packet *packet = &room->packet;
     int r = may_cut(packet) ? cut(skb, packet->mtu) : CUT_WHOLE;
     if (r == 0) {
         parse(skb, NAT_HOOK_POD_IN, packet);
-        r = leave_cluster(skb, room, set);
+        r = leave_cluster(skb, room, set, inbound);
         return r == TOO_BIG ? SHOT : r;
     }
     egress_count(skb, &packet->tuple, EGRESS_CAUSE_TOO_BIG);
@@ -267,10 +249,11 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
         return refuse(skb, room, EGRESS_CAUSE_HELD);
     if (set && !came_by_own(skb, room, pod))
         return refuse(skb, room, EGRESS_CAUSE_SOURCE);
-    int r = set ? leave_cluster(skb, room, set) : NEXT;
+    __u32 inbound = READ_ONCE(pod->traits) & EGRESS_POD_INBOUND;
+    int r = set ? leave_cluster(skb, room, set, inbound) : NEXT;
     if (dry_run && r == TOO_BIG)
         return refuse(skb, room, EGRESS_CAUSE_TOO_BIG);
-    return r == TOO_BIG ? leave_in_pieces(skb, room, set) : r;
+    return r == TOO_BIG ? leave_in_pieces(skb, room, set, inbound) : r;
 }
 
 SEC("tc")
@@ -299,16 +282,21 @@ int client_in(struct __sk_buff *skb)
 /* Whether the sender of an answer is this gateway; and whether service NAT is to see the answer. */
 ALWAYS_INLINE int is_from_gateway(struct room *room, __u32 index)
 {
-    const struct egress_gateway_value *gateway = gateway_at(index & ~EGRESS_PIN_TRANSLATED);
+    const struct egress_gateway_value *gateway = gateway_at(index & EGRESS_PIN_GATEWAY);
     room->translated = index & EGRESS_PIN_TRANSLATED;
     return gateway && addr_equal(&gateway->addr, &room->packet.tuple.src);
 }
 
-/* Whether an answer came from the gateway that its flow is pinned to. */
-ALWAYS_INLINE int is_answer(struct room *room)
+/* Whether an answer came from the gateway that its flow is pinned to, or from another one of the
+ * pod's. */
+ALWAYS_INLINE int is_answer(struct room *room, __u32 policy)
 {
-    const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
-    return pin && pin->check == nat_tuple_check(&room->key) && is_from_gateway(room, pin->gateway);
+    const struct egress_pin *pin = pin_get(&room->key);
+    if (pin && !(pin->gateway & EGRESS_PIN_INBOUND) && is_from_gateway(room, pin->gateway)) {
+        room->pin.gateway = pin->gateway;
+        return 1;
+    }
+    return pin_restore(room, policy) && is_from_gateway(room, room->pin.gateway);
 }
 
 /* The identification of the fragment at `ip`, as packet.fragment has it. */
@@ -326,7 +314,7 @@ ALWAYS_INLINE __u32 inner_id(struct __sk_buff *skb, __u32 ip, const struct icmp_
 }
 
 /* Whether FoU for a pod answers a flow of ours. */
-ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip)
+ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip, __u32 policy)
 {
     const struct packet *packet = &room->packet;
     __u32 index;
@@ -341,13 +329,10 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip)
         room->key = room->quoted;
     else
         tuple_reverse(&room->inner, &room->key);
-    if (!is_answer(room))
+    if (!is_answer(room, policy))
         return 0;
-    if (room->upper.fragment) {
-        const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
-        if (pin)
-            piece_put(&room->inner, packet->family, id, pin->gateway);
-    }
+    if (room->upper.fragment)
+        piece_put(&room->inner, packet->family, id, room->pin.gateway);
     return 1;
 }
 
@@ -356,10 +341,10 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip)
  * in front, has seen the outer headers alone. If the answer is its business, it goes out by the
  * same interface once more, from the first program on.
  */
-ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room)
+ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room, __u32 policy)
 {
     const struct packet *packet = &room->packet;
-    if (!is_ours(skb, room, packet->l4 + sizeof(struct udphdr)))
+    if (!is_ours(skb, room, packet->l4 + sizeof(struct udphdr), policy))
         return NEXT;
     if (fou_take(skb, packet->family, packet->l4) < 0)
         return refuse(skb, room, EGRESS_CAUSE_OFFLOAD);
@@ -367,10 +352,9 @@ ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room)
 }
 
 /* Keeps what an error has said of the path to the flow's gateway, if it is the one it speaks of. */
-ALWAYS_INLINE int path_learn(const struct egress_pin_value *pin, const struct nat_addr *peer,
-                             __u32 mtu)
+ALWAYS_INLINE int path_learn(const struct egress_pin *pin, const struct nat_addr *peer, __u32 mtu)
 {
-    const struct egress_gateway_value *gateway = gateway_at(pin->gateway & ~EGRESS_PIN_TRANSLATED);
+    const struct egress_gateway_value *gateway = gateway_at(pin->gateway & EGRESS_PIN_GATEWAY);
     if (!mtu || !gateway || !addr_equal(&gateway->addr, peer))
         return 0;
     path_put(peer, mtu);
@@ -387,35 +371,14 @@ ALWAYS_INLINE int take_error(struct __sk_buff *skb, struct room *room)
     room->translated = 0;
     if (quote_read(skb, L3, &room->upper, &room->inner, &room->quoted) == INNER_ERROR) {
         room->key = room->quoted;
-        const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
-        if (pin && pin->check == nat_tuple_check(&room->key)) {
+        const struct egress_pin *pin = pin_get(&room->key);
+        if (pin && !(pin->gateway & EGRESS_PIN_INBOUND)) {
             room->translated = pin->gateway & EGRESS_PIN_TRANSLATED;
             if (path_learn(pin, &peer, mtu) && path_quotes_cuttable(skb, &room->packet))
                 return SHOT;
         }
     }
     return room->translated ? (int)bpf_redirect(skb->ifindex, 0) : NEXT;
-}
-
-/* A flow that begins outside: its answers are to go the way that it came. */
-ALWAYS_INLINE void note_inbound(struct __sk_buff *skb, struct room *room, __u32 policy)
-{
-    const struct packet *packet = &room->packet;
-    int stays;
-    if (has_icmp_head(packet) &&
-        quote_read(skb, L3, &room->upper, &room->inner, &room->quoted) == INNER_PORTS)
-        tuple_reverse(&room->inner, &room->key);
-    else if (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST)
-        tuple_reverse(&packet->tuple, &room->key);
-    else
-        return;
-    if (is_inbound(&room->key) || !set_find(policy, &room->key.dst, packet->family, &stays))
-        return;
-    const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
-    if (pin && pin->check == nat_tuple_check(&room->key))
-        return;
-    __u32 check = nat_tuple_check(&room->key);
-    bpf_map_update_elem(&egress_inbound, &room->key, &check, BPF_ANY);
 }
 
 SEC("tc")
@@ -429,15 +392,15 @@ int client_out(struct __sk_buff *skb)
     parse(skb, NAT_HOOK_POD_OUT, packet);
     if (packet->shape == SHAPE_NONE)
         return NEXT;
-    const struct egress_pod_value *pod = pod_find(&packet->tuple.dst);
+    struct egress_pod_value *pod = pod_find(&packet->tuple.dst);
     if (!pod || !pod->policy)
         return NEXT;
     if (packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
         packet->tuple.dport == control->port)
-        return take_answer(skb, room);
+        return take_answer(skb, room, pod->policy);
     if (packet->shape == SHAPE_ICMP && fou_error_is(skb, packet, control->port))
         return take_error(skb, room);
-    note_inbound(skb, room, pod->policy);
+    note_inbound(skb, room, pod);
     return NEXT;
 }
 

@@ -61,15 +61,9 @@ struct {
 } egress_names SEC(".maps");
 
 struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, 131072);
-    __type(key, struct nat_tuple);
-    __type(value, struct egress_pin_value);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, EGRESS_PIN_BUCKETS);
+    __type(key, __u32);
+    __type(value, struct egress_bucket);
 } egress_pins SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, 65536);
-    __type(key, struct nat_tuple);
-    __type(value, __u32);
-} egress_inbound SEC(".maps");

@@ -8,14 +8,21 @@
  * Where that gateway takes no new flows, a connection that opens, and a flow that was silent,
  * choose another. One that does not know the pod gets none of its datagrams either.
  *
- * The pins are a table of what was used last. A flow whose pin was driven out is given a gateway
- * anew, which is the same one unless the set has changed since.
+ * A flow that has lost its pin is given a gateway anew, which is the same one unless the set has
+ * changed since, or finds it again by an answer (pin_restore()).
+ *
+ * A flow that began outside goes the way that it came. Of TCP no state says so, which somebody
+ * could drive out: what is no SYN, and has no pin, goes straight. That is right for answers; a
+ * connection of the pod's that has lost its pin is hurt by it, and only the pod itself can drive
+ * that out. Pods to which nothing has come from outside (EGRESS_POD_INBOUND) have no such answers:
+ * theirs goes to a gateway. Of UDP, what comes in is noted ("seen"), and the pod's answer makes it
+ * a flow.
  */
 #pragma once
 
+#include "bpf/egress_pin_table.h"
 #include "bpf/egress_room.h"
 #include "bpf/mss.h"
-#include "bpf/tuple.h"
 
 enum {
     FORGOTTEN_S = 30, /* silence after which gateways forget a question of UDP */
@@ -31,42 +38,75 @@ ALWAYS_INLINE int pin_lasts(const struct room *room, __u32 now)
     __u32 word = gateway ? (__u32)READ_ONCE(gateway->word) : 0, shunned = word & room->shunned;
     if (word & EGRESS_GATEWAY_ACTIVE && !shunned)
         return 1;
-    return room->key.protocol == IPPROTO_TCP ? !is_syn(&room->packet)
-                                             : !shunned && now - room->pin.used_s < FORGOTTEN_S;
+    return room->key.protocol == IPPROTO_TCP
+               ? !is_syn(&room->packet)
+               : !shunned && !pin_silent(&room->pin, now, FORGOTTEN_S - 1);
 }
 
-/* Whether a pin is this flow's, and names a gateway of the set that the flow goes to now: not if
- * the pod has been given another Egress since, whose gateways know it. */
-ALWAYS_INLINE int pin_holds(const struct egress_pin_value *pin, const struct nat_tuple *key,
-                            __u32 set)
+/* Whether a pin names a gateway of the set that the flow goes to now: not if the pod has been given
+ * another Egress since, whose gateways know it. */
+ALWAYS_INLINE int pin_holds(const struct egress_pin *pin, __u32 set)
 {
-    return pin->check == nat_tuple_check(key) &&
-           (pin->gateway & ~EGRESS_PIN_TRANSLATED) / EGRESS_SET_MAX == set;
+    return !(pin->gateway & EGRESS_PIN_INBOUND) &&
+           (pin->gateway & EGRESS_PIN_GATEWAY) / EGRESS_SET_MAX == set;
 }
 
-/* Finds the gateway that a flow is pinned to. Returns 1, or 0: it has none that it is to keep. */
+enum pinned {
+    PINNED_NOT, /* the flow has no way that it is to keep */
+    PINNED_GATEWAY,
+    PINNED_STRAIGHT,
+};
+
+/* Of a flow that began outside, what the pod's packet says: an answer, or that nobody listens. */
+ALWAYS_INLINE int pin_answered(struct room *room, struct egress_pin *found, __u32 now)
+{
+    __u32 gateway = room->pin.gateway;
+    room->pin.gateway = 0;
+    if (pin_over(found, now))
+        return PINNED_NOT;
+    if (dry_run)
+        return PINNED_STRAIGHT;
+    if (room->manner != MANNER_ERROR) {
+        WRITE_ONCE(found->gateway, gateway & ~EGRESS_PIN_SEEN);
+        WRITE_ONCE(found->used_s, now);
+    } else if (gateway & EGRESS_PIN_SEEN) {
+        pin_forget(&room->key);
+    }
+    return PINNED_STRAIGHT;
+}
+
+/* Finds the way that a flow is pinned to. */
 SUBPROGRAM int pin_find(struct room *room, __u32 set)
 {
-    struct egress_pin_value *found = bpf_map_lookup_elem(&egress_pins, &room->key);
+    struct egress_pin *found = pin_get(&room->key);
     __u32 now = clock_s(&room->clock);
-    if (!found || !pin_holds(found, &room->key, set))
-        return 0;
+    if (!found)
+        return PINNED_NOT;
     room->pin = *found;
-    room->pin.gateway &= ~EGRESS_PIN_TRANSLATED;
+    barrier();
+    if (!tuple_equal(&found->key, &room->key)) /* given to another flow just now */
+        return PINNED_NOT;
+    if (room->pin.gateway & EGRESS_PIN_INBOUND)
+        return pin_answered(room, found, now);
+    if (!pin_holds(&room->pin, set))
+        return PINNED_NOT;
+    room->pin.gateway &= EGRESS_PIN_GATEWAY;
     if (!gateway_read(room->pin.gateway, room->pin.generation, &room->gateway) ||
         !pin_lasts(room, now))
-        return 0;
+        return PINNED_NOT;
     note(room, EGRESS_TOLD_PINNED);
-    if (room->pin.used_s != now && !dry_run)
+    if (room->pin.used_s != now && !dry_run) {
         WRITE_ONCE(found->used_s, now);
-    return 1;
+        WRITE_ONCE(found->gateway, room->pin.gateway | room->translated);
+    }
+    return PINNED_GATEWAY;
 }
 
 /* Pins a flow to a gateway of the set. Returns 1, or 0: none is usable. */
 SUBPROGRAM int pin_make(struct room *room, __u32 set)
 {
     __builtin_memset(&room->pin, 0, sizeof(room->pin));
-    room->pin.check = nat_tuple_check(&room->key);
+    room->pin.key = room->key;
     room->pin.used_s = clock_s(&room->clock);
     if (!gateway_choose(set, &room->key, room->shunned, &room->pin) ||
         !gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
@@ -75,8 +115,29 @@ SUBPROGRAM int pin_make(struct room *room, __u32 set)
         return 1;
     __u32 gateway = room->pin.gateway;
     room->pin.gateway |= room->translated;
-    bpf_map_update_elem(&egress_pins, &room->key, &room->pin, BPF_ANY);
+    pin_put(&room->pin);
     room->pin.gateway = gateway;
+    return 1;
+}
+
+/*
+ * Of an answer that came from a gateway to which the flow's packets may go: pins the flow to it, if
+ * it has no pin. Nobody knows whether service NAT has translated the flow, so it is asked (the
+ * pod's next packet says). Returns 1, or 0: it is no such gateway.
+ */
+SUBPROGRAM int pin_restore(struct room *room, __u32 policy)
+{
+    const struct packet *packet = &room->packet;
+    __u32 set;
+    __builtin_memset(&room->pin, 0, sizeof(room->pin));
+    route_find(policy, &room->key.dst, packet->family, &set);
+    if (!set || !gateway_member(set, &packet->tuple.src, &room->pin))
+        return 0;
+    room->pin.key = room->key;
+    room->pin.used_s = clock_s(&room->clock);
+    room->pin.gateway |= EGRESS_PIN_TRANSLATED;
+    if (!pin_get(&room->key))
+        pin_place(&room->pin);
     return 1;
 }
 
@@ -91,14 +152,14 @@ SUBPROGRAM int set_kept(const struct room *room, __u32 policy)
     __u32 set;
     if (key->protocol != IPPROTO_TCP || packet->shape != SHAPE_PORTS)
         return 0;
-    const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, key);
+    const struct egress_pin *pin = pin_get(key);
     if (!pin)
         return 0;
     if (is_syn(packet)) {
         if (!dry_run)
-            bpf_map_delete_elem(&egress_pins, key);
+            pin_forget(key);
         return 0;
     }
     route_find(policy, &key->dst, packet->family, &set);
-    return set && pin_holds(pin, key, set) ? (int)set : 0;
+    return set && pin_holds(pin, set) ? (int)set : 0;
 }

@@ -24,19 +24,29 @@ struct told {
     __u32 out;        /* interface; 0: none */
 };
 
+/* Who has begun the flow of a pod's packet, as far as the packet says. */
+enum manner {
+    MANNER_GOES_ON, /* it does not say: a segment of TCP without SYN */
+    MANNER_OPENS,   /* the pod may have, just now */
+    MANNER_ANSWERS, /* who is outside has: a SYN with ACK, an echo reply */
+    MANNER_ERROR,   /* an ICMP error about what the pod got */
+};
+
 /* What the steps of a packet's way hand to each other. */
 struct room {
     struct packet packet;
     struct nat_tuple key; /* of the pin */
     struct nat_tuple inner, quoted;
     struct icmp_upper upper;
-    struct egress_pin_value pin;
+    struct egress_pin pin;
     struct nat_addr gateway;
     struct way way;
     struct told told;
     struct clock clock;
     __u32 translated; /* EGRESS_PIN_TRANSLATED, or 0 */
     __u32 shunned;    /* EGRESS_GATEWAY_* with which the pod begins nothing */
+    __u32 manner;     /* enum manner */
+    __u32 zero;
 };
 
 struct {

@@ -105,6 +105,26 @@ ALWAYS_INLINE struct rendezvous *rendezvous_get(void)
     return bpf_map_lookup_elem(&rendezvous, &zero);
 }
 
+/* A gateway that is looked for, and what was found; in a map for the same reason. */
+struct member {
+    struct nat_addr addr;
+    __u64 word; /* 0: not found */
+    __u32 first, index;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct member);
+} member SEC(".maps");
+
+ALWAYS_INLINE struct member *member_get(void)
+{
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&member, &zero);
+}
+
 static long rendezvous_step(__u32 step, void *context)
 {
     struct rendezvous *choice = rendezvous_get();
@@ -128,7 +148,7 @@ static long rendezvous_step(__u32 step, void *context)
 
 /* Chooses a gateway of a set for new flows. Returns 1, or 0: none is usable. */
 SUBPROGRAM int gateway_choose(__u32 set, const struct nat_tuple *tuple, __u32 shunned,
-                              struct egress_pin_value *ret_pin)
+                              struct egress_pin *ret_pin)
 {
     const __u64 *word = bpf_map_lookup_elem(&egress_sets, &set);
     __u32 flags = word ? (__u32)READ_ONCE(*word) : 0;
@@ -146,6 +166,41 @@ SUBPROGRAM int gateway_choose(__u32 set, const struct nat_tuple *tuple, __u32 sh
     ret_pin->gateway = choice->index;
     ret_pin->generation = (__u32)(choice->word >> 32);
     return 1;
+}
+
+static long member_step(__u32 step, void *context)
+{
+    struct member *member = member_get();
+    (void)context;
+    if (!member)
+        return 1;
+    const struct egress_gateway_value *gateway = gateway_at(member->first + step);
+    if (!gateway)
+        return 1;
+    __u64 word = READ_ONCE(gateway->word);
+    if (!(word & EGRESS_GATEWAY_USED) || !addr_equal(&gateway->addr, &member->addr))
+        return 0;
+    member->word = word;
+    member->index = member->first + step;
+    return 1;
+}
+
+/* Finds a gateway of a set by its address. Returns 1, or 0: it is none whose flows go on. */
+SUBPROGRAM int gateway_member(__u32 set, const struct nat_addr *addr, struct egress_pin *ret_pin)
+{
+    const __u64 *word = bpf_map_lookup_elem(&egress_sets, &set);
+    __u32 flags = word ? (__u32)READ_ONCE(*word) : 0;
+    struct member *member = member_get();
+    if (!member || !(flags & EGRESS_SET_USED))
+        return 0;
+    member->addr = *addr;
+    member->first = set * EGRESS_SET_MAX;
+    member->word = 0;
+    __u32 count = flags >> EGRESS_SET_COUNT_SHIFT;
+    bpf_loop(count < EGRESS_SET_MAX ? count : EGRESS_SET_MAX, member_step, NULL, 0);
+    ret_pin->gateway = member->index;
+    ret_pin->generation = (__u32)(member->word >> 32);
+    return member->word != 0;
 }
 
 /* The address of a pinned gateway. Returns 0 if the gateway is gone, or its place is another's. */

@@ -8,6 +8,7 @@
 
 import ctypes
 import ipaddress
+import mmap
 import time
 from collections import namedtuple
 
@@ -32,6 +33,9 @@ TWIN_LIVE = 1
 TWIN_PORT = "given next flow".split()
 TWIN = "nothing not-ours dropped no-route sent".split()
 POD_HELD, POD_NEW = 1, 2
+POD_INBOUND = 1
+PIN_BUCKETS, PIN_WAYS = 16384, 8
+PIN_TRANSLATED, PIN_INBOUND, PIN_SEEN = 1 << 31, 1 << 30, 1 << 29
 SET_USED, SET_FLOWS, SET_AUTO, SET_COUNT_SHIFT = 1, 2, 4, 8
 GATEWAY_USED, GATEWAY_ACTIVE, GATEWAY_PEER, GATEWAY_STALE = 1, 2, 8, 16
 GATEWAY = {4: "192.0.2.20", 6: "2001:db8:2::20"}
@@ -49,7 +53,8 @@ class Control(Value):
 
 
 class PodValue(Value):
-    _fields_ = [("policy", u32), ("flags", u32), ("check", u32), ("ifindex", u32)]
+    _fields_ = [("policy", u32), ("flags", u32), ("check", u32), ("ifindex", u32),
+                ("traits", u32), ("zero", u32)]
 
 
 class RouteKey(Value):
@@ -64,8 +69,13 @@ class GatewayValue(Value):
     _fields_ = [("word", u64), ("addr", Address), ("packets", u64)]
 
 
-class PinValue(Value):
-    _fields_ = [("gateway", u32), ("generation", u32), ("check", u32), ("used_s", u32)]
+class Pin(Value):
+    _fields_ = [("key", abi.Tuple), ("gateway", u32), ("generation", u32), ("used_s", u32),
+                ("zero", u32)]
+
+
+class Bucket(Value):
+    _fields_ = [("checks", u32 * PIN_WAYS), ("owners", u32 * PIN_WAYS), ("pins", Pin * PIN_WAYS)]
 
 
 class PieceValue(Value):
@@ -102,7 +112,7 @@ CLIENT = {
     "egress_pods": (Address, PodValue), "egress_routes": (RouteKey, RouteValue),
     "egress_sets": (u32, u64), "egress_gateways": (u32, GatewayValue),
     "egress_seen": (u32, u32), "egress_bridges": (u32, u32),
-    "egress_pins": (abi.Tuple, PinValue), "egress_inbound": (abi.Tuple, u32),
+    "egress_pins": (u32, Bucket),
 }
 GATEWAY_MAPS = {
     "egress_clients": (Address, ClientValue), "egress_ports": (u32, PortsValue),
@@ -111,7 +121,7 @@ GATEWAY_MAPS = {
 STRUCTS = {
     "egress_control": Control, "egress_pod_value": PodValue, "egress_route_key": RouteKey,
     "egress_route_value": RouteValue, "egress_gateway_value": GatewayValue,
-    "egress_pin_value": PinValue, "egress_piece_value": PieceValue,
+    "egress_pin": Pin, "egress_bucket": Bucket, "egress_piece_value": PieceValue,
     "egress_path_value": PathValue,
     "egress_client_value": ClientValue, "egress_ports_value": PortsValue,
     "egress_drop_value": DropValue,
@@ -148,7 +158,7 @@ class Programs:
         self.hooks = {hook: Program(folder / "live" / hook) for hook in hooks}
 
     def start(self):
-        for name in set(self.maps) - {"egress_control", "egress_drops", "egress_sets",
+        for name in set(self.maps) - {"egress_control", "egress_drops", "egress_sets", "egress_pins",
                                       "egress_gateways", "egress_ports", "egress_blocks"}:
             self.maps[name].clear()
         for cause in range(len(CAUSES)):
@@ -181,9 +191,11 @@ class Client(Programs):
         super().__init__(folder, world, CLIENT, ("client_in", "client_out", "client_guard"))
         self.ask = Program(folder / "twin" / "client_in")
         self.sets = 0
+        self.memory = mmap.mmap(self.maps["egress_pins"].fd, PIN_BUCKETS * ctypes.sizeof(Bucket))
 
     def reset(self):
         self.start()
+        self.forget()
         for number in range(1, self.sets + 1):
             self.maps["egress_sets"][number] = 0
             for slot in range(SET_MAX):
@@ -232,8 +244,19 @@ class Client(Programs):
         self.maps["egress_gateways"][index] = value
 
     def pins(self):
-        """{tuple: pin}"""
-        return dict(self.maps["egress_pins"].items())
+        """{tuple: pin}; a pin that is written to is so in the map."""
+        found, size = {}, ctypes.sizeof(Bucket)
+        none = bytes(4 * PIN_WAYS)
+        for start in range(0, PIN_BUCKETS * size, size):
+            if self.memory[start:start + len(none)] != none:
+                bucket = Bucket.from_buffer(self.memory, start)
+                found.update((abi.Tuple.from_buffer_copy(bytes(pin.key)), pin)
+                             for check, pin in zip(bucket.checks, bucket.pins) if check)
+        return found
+
+    def forget(self):
+        """All pins are lost."""
+        self.memory[:] = bytes(len(self.memory))
 
     def twin(self, packet, device="pod1"):
         """What the twin says, and what comes out of it."""

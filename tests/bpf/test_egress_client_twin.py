@@ -22,9 +22,9 @@ BITS = {4: 96 + 32, 6: 32}  # in front of a prefix in the trie
 
 def written(client):
     """All that a packet may leave behind."""
-    tables = [client.maps[name] for name in ("egress_pins", "egress_inbound", "egress_pieces")]
+    tables = [client.maps[name] for name in ("egress_pods", "egress_pieces")]
     counts = [client.maps["egress_gateways"][SET_MAX + slot].packets for slot in range(3)]
-    pins = [(bytes(key), bytes(value)) for key, value in client.maps["egress_pins"].items()]
+    pins = [(bytes(key), bytes(value)) for key, value in client.pins().items()]
     return [len(table) for table in tables], counts, pins, client.drops()
 
 
@@ -107,7 +107,10 @@ def test_a_flow_that_began_outside(client, family):
     go_out(client, family)
     came = frame("pod_out", OUTSIDE[family], 53, POD1[family], 1000, TCP)
     client.send("client_out", came)
-    told = ask(client, packet(family, TCP))
+    told = ask(client, packet(family, TCP, flags="A"))
+    assert (told.found, told.flags) == ("passed", TOLD_POD | TOLD_INBOUND)
+    client.send("client_out", frame("pod_out", OUTSIDE[family], 54, POD1[family], 1000, UDP))
+    told = ask(client, packet(family, dport=54))
     assert (told.found, told.flags) == ("passed", TOLD_POD | TOLD_INBOUND)
 
 

@@ -85,7 +85,7 @@ def test_whom_a_client_believes(client, family):
     frame = Ether(src=MACS["pod1"], dst=MACS["pod1p"])
     outer.dst = OTHER_GATEWAY[family]
     client.send("client_out", frame / too_big(family, POD1[family], outer))
-    client.maps["egress_pins"].clear()
+    client.forget()
     outer.dst = GATEWAY[family]
     client.send("client_out", frame / too_big(family, POD1[family], outer))
     assert not dict(client.maps["egress_paths"].items())

@@ -76,7 +76,7 @@ def runs(programs, hook, device, family, frames):
         seen.add(ran.verdict)
         yield given, ran.verdict, bytes(ran.packet)
     wanted = {NEXT} if hook == "client_out" else {NEXT, REDIRECT}
-    assert wanted <= seen <= wanted | {SHOT}
+    assert wanted <= seen <= {NEXT, REDIRECT, SHOT}
 
 
 def gateway_frames(gateway, family):

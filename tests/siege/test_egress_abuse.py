@@ -133,16 +133,19 @@ def test_a_neighbour_takes_an_address(world, family):
 
 @BOTH
 def test_pods_are_abused(world, family):
-    """FoU that answers no flow of a pod's is not taken out of its tunnel, whoever sends it."""
+    """FoU is taken out of its tunnel if it comes from a gateway of the pod's, and from nobody else."""
     wait_serves(world, world.guest, family)
     outside = address(world.client, family)
     for pod in (world.guest, world.plain):
         target = address(pod, family)
         packet = inner(outside, target)
         with listen(pod, family, FOU) as tunnel, listen(pod, family, SECRET) as secret:
-            for host in (world.client, world.gateway):
+            for host in (world.client, world.gateway)[:2 if pod is world.plain else 1]:
                 abuse(host, target, packet, times=1)
                 assert tunnel.recv(2000) == packet, "it is the pod's own affair"
+            if pod is world.guest:
+                abuse(world.gateway, target, inner(outside, target, text=b"lawful"), times=1)
+                assert secret.recv(100) == b"lawful"
             secret.setblocking(False)
             with pytest.raises(BlockingIOError):
                 secret.recv(100)
