@@ -324,7 +324,7 @@ def all_jobs(only=None):
             hurry=True, **all_processors),
         job("netns", 2 * PROCESSORS - 1, "--dist", "loadgroup", "-m", "not busy", part="rest", root=True,
             real_network=True, seconds=350, load=0, hurry=True, lane="network"),
-        job("siege", 1, root=True, real_network=True, seconds=90, hurry=True, **all_processors),
+        job("siege", 1, root=True, real_network=True, seconds=150, hurry=True, **all_processors),
         Job("kube/programs", needs_root(lambda run: build_with_go(run, "programs")),
             seconds=300),
         Job("kube/proxy", needs_root(lambda run: build_with_go(run, "oracle")),

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * TCP segments of somebody who is not there, or who speaks in another's name:
+ * TCP segments and datagrams of somebody who is not there, or who speaks in another's name:
  *
  *   spoof KIND SOURCE SOURCES PORT PORTS ADDRESS TO COUNT RATE
  *
  * From SOURCES addresses, of which SOURCE is the first, and PORTS ports from PORT on, taken at
  * random, to ADDRESS and its port TO. Of KIND "syn" each opens a connection; "guess" is a RST, FIN,
- * SYN or ACK, with or without data. Sequence numbers are random. COUNT of them, RATE a second; 0:
- * as fast as they go. A line of JSON tells how many were sent, and how many the kernel refused.
+ * SYN or ACK, with or without data. Sequence numbers are random. Of "udp" each is an empty
+ * datagram, sent twice. Where TO is 0, it is a port at random, too. COUNT of them, RATE a second;
+ * 0: as fast as they go. A line of JSON tells how many were sent, and how many the kernel refused.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +31,7 @@ struct end {
     uint8_t bytes[16];
 };
 
-static bool six;
+static bool six, datagrams;
 static uint64_t chance = 88172645463325252ull;
 
 static uint32_t random32(void)
@@ -94,15 +96,33 @@ static size_t make_tcp(uint8_t *at, const struct end *from, uint16_t port, const
     return size;
 }
 
+/* IPv6 has no datagrams without a checksum; of an empty one its length counts twice. */
+static size_t make_udp(uint8_t *at, const struct end *from, uint16_t port, const struct end *to,
+                       uint16_t to_port)
+{
+    struct udphdr udp = { .uh_sport = htons(port),
+                          .uh_dport = htons(to_port),
+                          .uh_ulen = htons(sizeof udp) };
+    uint32_t total = sum(from, sizeof *from) + sum(to, sizeof *to) + IPPROTO_UDP +
+                     (uint32_t)sizeof udp + sum(&udp, sizeof udp);
+    while (total >> 16)
+        total = (total & 0xffff) + (total >> 16);
+    udp.uh_sum = htons((uint16_t)(total == 0xffff ? total : ~total));
+    memcpy(at, &udp, sizeof udp);
+    return sizeof udp;
+}
+
 static size_t make(uint8_t *packet, const struct end *from, uint16_t port, const struct end *to,
                    uint16_t to_port, bool guess)
 {
     size_t head = six ? sizeof(struct ip6_hdr) : sizeof(struct ip);
-    size_t size = make_tcp(packet + head, from, port, to, to_port, guess);
+    size_t size = datagrams ? make_udp(packet + head, from, port, to, to_port)
+                            : make_tcp(packet + head, from, port, to, to_port, guess);
+    uint8_t protocol = datagrams ? IPPROTO_UDP : IPPROTO_TCP;
     if (six) {
         struct ip6_hdr ip = { .ip6_flow = htonl(6u << 28),
                               .ip6_plen = htons((uint16_t)size),
-                              .ip6_nxt = IPPROTO_TCP,
+                              .ip6_nxt = protocol,
                               .ip6_hlim = HOPS };
         memcpy(&ip.ip6_src, from, sizeof *from);
         memcpy(&ip.ip6_dst, to, sizeof *to);
@@ -111,7 +131,7 @@ static size_t make(uint8_t *packet, const struct end *from, uint16_t port, const
         struct ip ip = { .ip_v = 4,
                          .ip_hl = 5,
                          .ip_ttl = HOPS,
-                         .ip_p = IPPROTO_TCP,
+                         .ip_p = protocol,
                          .ip_len = htons((uint16_t)(head + size)) }; /* the kernel does the rest */
         memcpy(&ip.ip_src, from->bytes + 12, 4);
         memcpy(&ip.ip_dst, to->bytes + 12, 4);
@@ -156,6 +176,8 @@ int main(int argc, char **argv)
     if (argc != 10 || !parse(argv[2], &first) || !parse(argv[6], &to))
         return 64;
     bool guess = strcmp(argv[1], "guess") == 0;
+    datagrams = strcmp(argv[1], "udp") == 0;
+    uint32_t to_port = (uint32_t)atoi(argv[7]);
     uint32_t sources = (uint32_t)atoi(argv[3]), ports = (uint32_t)atoi(argv[5]);
     uint64_t count = strtoull(argv[8], NULL, 10), rate = strtoull(argv[9], NULL, 10);
     int fd = socket(six ? AF_INET6 : AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
@@ -167,8 +189,11 @@ int main(int argc, char **argv)
         pace(begin, i, rate);
         struct end from = one_of(&first, sources);
         uint16_t port = (uint16_t)((uint32_t)atoi(argv[4]) + random32() % ports);
-        size_t size = make(packet, &from, port, &to, (uint16_t)atoi(argv[7]), guess);
+        uint16_t there = (uint16_t)(to_port ? to_port : 1 + random32() % 65535);
+        size_t size = make(packet, &from, port, &to, there, guess);
         bool went = send_to(fd, &to, packet, size);
+        if (datagrams)
+            went &= send_to(fd, &to, packet, size);
         sent += went;
         failed += !went;
     }
