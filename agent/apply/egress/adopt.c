@@ -73,34 +73,6 @@ static void clear_nameless(struct egress_plane *plane)
     }
 }
 
-static int adopt_routes(struct egress_plane *plane)
-{
-    AUTOWALK struct nat_walk walk;
-    nat_walk_start(&walk, plane->fds[EGRESS_MAP_ROUTES], sizeof(struct egress_route_key),
-                   sizeof(struct egress_route_value));
-    int r;
-    while ((r = nat_walk_next(&walk)) > 0) {
-        for (uint32_t i = 0; i < walk.count; i++) {
-            const struct egress_route_key *key = nat_walk_key(&walk, i);
-            const struct egress_route_value *value = nat_walk_value(&walk, i);
-            const struct ip ip = nat_addr_ip(&key->addr);
-            const bool v4 = ip.family == IP_V4 || key->prefixlen == 32 + 96;
-            struct egress_route route = {
-                .policy = ntohl(key->policy),
-                .prefix = { .ip = ip, .length = (uint8_t)(key->prefixlen - 32 - (v4 ? 96 : 0)) },
-                .set = value->set,
-            };
-            if (route.prefix.ip.family == IP_NONE) /* ::/n, which is no address */
-                route.prefix.ip.family = IP_V6;
-            plane->last_policy = MAX(plane->last_policy, route.policy);
-            r = sorted_put(&plane->routes, &route);
-            if (r < 0)
-                return r;
-        }
-    }
-    return r;
-}
-
 static int adopt_pods(struct egress_plane *plane)
 {
     AUTOWALK struct nat_walk walk;
@@ -117,7 +89,7 @@ static int adopt_pods(struct egress_plane *plane)
                 .since_ms = value->flags & EGRESS_POD_NEW ? 1 : 0,
                 .adopted = true,
             };
-            plane->last_policy = MAX(plane->last_policy, pod.policy);
+            plane->policies.last = MAX(plane->policies.last, pod.policy);
             r = sorted_put(&plane->pods, &pod);
             if (r < 0)
                 return r;
@@ -132,7 +104,7 @@ int egress_adopt(struct egress_plane *plane)
     if (r < 0)
         return r;
     clear_nameless(plane);
-    r = adopt_routes(plane);
+    r = egress_policies_adopt(&plane->policies);
     if (r == 0)
         r = adopt_pods(plane);
     if (r == 0)

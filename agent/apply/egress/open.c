@@ -15,6 +15,7 @@
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/ports.h"
 #include "apply/egress/seen_links.h"
+#include "apply/egress/sets.h"
 #include "apply/nat/programs.h"
 #include "base/macro.h"
 #include "base/text.h"
@@ -33,6 +34,7 @@ static int map_arrays(struct egress_plane *plane)
 {
     for (enum egress_map_index i = 0; i < EGRESS_MAP_COUNT; i++)
         plane->fds[i] = map_of(plane, i) ? bpf_map__fd(map_of(plane, i)) : -1;
+    plane->policies.fd = plane->fds[EGRESS_MAP_ROUTES];
     plane->control = pinned_map_array(map_of(plane, EGRESS_MAP_CONTROL));
     plane->set_words = pinned_map_array(map_of(plane, EGRESS_MAP_SETS));
     plane->gateways = pinned_map_array(map_of(plane, EGRESS_MAP_GATEWAYS));
@@ -52,6 +54,11 @@ static int load(struct egress_plane *plane)
     return r < 0 ? r : map_arrays(plane);
 }
 
+static uint32_t set_of(const void *context, const char *egress, uint8_t family)
+{
+    return egress_set_id(context, egress, family);
+}
+
 int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct faults *faults)
 {
     nat_programs_hear();
@@ -59,9 +66,7 @@ int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct 
     if (!plane)
         return -ENOMEM;
     plane->sets = (struct sorted)SORTED(struct egress_installed_set, egress_installed_set_cmp);
-    plane->policies =
-        (struct sorted)SORTED(struct egress_installed_policy, egress_installed_policy_cmp);
-    plane->routes = (struct sorted)SORTED(struct egress_route, egress_route_cmp);
+    egress_policies_init(&plane->policies, -1, set_of, plane);
     plane->pods = (struct sorted)SORTED(struct egress_installed_pod, egress_installed_pod_cmp);
     plane->seen = (struct sorted)SORTED(uint32_t, egress_seen_cmp);
     plane->bridges = (struct sorted)SORTED(struct egress_port, egress_port_cmp);
@@ -97,11 +102,8 @@ void egress_plane_close(struct egress_plane *plane)
     }
     sorted_each(struct egress_installed_set, set, &plane->sets)
         free(set->egress);
-    sorted_each(struct egress_installed_policy, policy, &plane->policies)
-        free(policy->key.egresses);
     sorted_done(&plane->sets);
-    sorted_done(&plane->policies);
-    sorted_done(&plane->routes);
+    egress_policies_done(&plane->policies);
     sorted_done(&plane->pods);
     sorted_done(&plane->seen);
     sorted_done(&plane->bridges);

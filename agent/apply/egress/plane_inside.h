@@ -4,6 +4,7 @@
 
 #include "apply/egress/installed.h"
 #include "apply/egress/plane.h"
+#include "apply/egress/policies.h"
 
 struct egress_client_programs; /* of bpf/egress_client.skel.h */
 
@@ -24,13 +25,12 @@ struct egress_plane {
 
     /* What is in the maps. */
     struct sorted sets;     /* struct egress_installed_set */
-    struct sorted policies; /* struct egress_installed_policy */
-    struct sorted routes;   /* struct egress_route */
+    struct egress_policies policies;
     struct sorted pods;     /* struct egress_installed_pod */
     struct sorted seen;     /* uint32_t: of interfaces */
     struct sorted bridges;  /* struct egress_port */
 
-    uint32_t last_set, last_policy; /* given out last */
-    uint32_t generation;            /* of gateways, given out last */
-    int64_t known_ms;               /* of struct egress_wanted */
+    uint32_t last_set;   /* given out last */
+    uint32_t generation; /* of gateways, given out last */
+    int64_t known_ms;    /* of struct egress_wanted */
 };

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Routes and pods in the maps of egress: what is wanted is compared with what is there, and the
- * difference is written.
+ * Pods in the maps of egress, and the order in which all of them are written: what is wanted is
+ * compared with what is there, and the difference is written.
  *
- * A policy is known by its content, and has a number in the maps. Numbers are given out in turn, so
- * that a program which has just read one never finds another policy's routes under it. A pod is
- * pointed to a policy when all routes of that policy are there; a policy that no pod has any more
- * loses its routes afterwards. So no packet of a pod meets a policy by halves.
+ * A pod is pointed to a policy when all routes of that policy are there (policies.h); a policy that
+ * no pod has any more loses its routes afterwards. So no packet of a pod meets a policy by halves.
  *
  * A pod that waits for an Egress is held: it may speak to the cluster only. One that has got its
  * policy since a gateway learned of clients last is new: that gateway does not know it.
@@ -23,132 +21,6 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/remedy.h"
-
-/* ---- policies ---- */
-
-static uint32_t policy_id(const struct egress_plane *plane, const struct egress_policy_key *key)
-{
-    const struct egress_installed_policy wanted = { .key = *key };
-    const struct egress_installed_policy *policy = sorted_find(&plane->policies, &wanted);
-    return policy ? policy->id : 0;
-}
-
-/* Gives every wanted policy that has none a number. Returns 0 or -ENOMEM. */
-static int number_policies(struct egress_plane *plane, const struct sorted *policies)
-{
-    sorted_each(struct egress_policy *, policy, policies) {
-        if (policy_id(plane, &(*policy)->key))
-            continue;
-        plane->last_policy = plane->last_policy + 1 ? plane->last_policy + 1 : 1;
-        struct egress_installed_policy fresh = { .key = (*policy)->key, .id = plane->last_policy };
-        fresh.key.egresses = strdup(fresh.key.egresses);
-        int r = fresh.key.egresses ? sorted_put(&plane->policies, &fresh) : -ENOMEM;
-        if (r < 0) {
-            free(fresh.key.egresses);
-            return r;
-        }
-    }
-    return 0;
-}
-
-static void forget_policies(struct egress_plane *plane, const struct sorted *policies)
-{
-    for (size_t i = plane->policies.count; i-- > 0;) {
-        struct egress_installed_policy *installed = sorted_at(&plane->policies, i);
-        struct egress_policy key = { .key = installed->key };
-        struct egress_policy *pointer = &key;
-        if (sorted_find(policies, &pointer))
-            continue;
-        const struct egress_installed_policy gone = *installed;
-        sorted_remove(&plane->policies, &gone);
-        free(gone.key.egresses);
-    }
-}
-
-/* ---- routes ---- */
-
-static struct egress_route_key route_key(const struct egress_route *route)
-{
-    unsigned bits = route->prefix.length + (route->prefix.ip.family == IP_V4 ? 96u : 0u);
-    return (struct egress_route_key){
-        .prefixlen = 32 + bits,
-        .policy = htonl(route->policy),
-        .addr = nat_addr_of(&route->prefix.ip),
-    };
-}
-
-static int put_route(struct egress_plane *plane, const struct egress_route *route)
-{
-    const struct egress_route_key key = route_key(route);
-    const struct egress_route_value value = { key.prefixlen, route->set };
-    if (bpf_map_update_elem(plane->fds[EGRESS_MAP_ROUTES], &key, &value, BPF_ANY) < 0)
-        return -errno;
-    return sorted_put(&plane->routes, route);
-}
-
-static int remove_route(struct egress_plane *plane, const struct egress_route *route)
-{
-    const struct egress_route gone = *route;
-    const struct egress_route_key key = route_key(&gone);
-    if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_ROUTES], &key) < 0 && errno != ENOENT)
-        return -errno;
-    sorted_remove(&plane->routes, &gone);
-    return 0;
-}
-
-/* All routes that are wanted, sorted. Returns 0 or -ENOMEM. */
-static int list_routes(const struct egress_plane *plane, const struct egress_wanted *wanted,
-                       struct sorted *ret_routes)
-{
-    for (size_t i = 0; i < wanted->stay_count; i++) {
-        const struct egress_route stay = { .prefix = wanted->stays[i] };
-        int r = sorted_put(ret_routes, &stay);
-        if (r < 0)
-            return r;
-    }
-    sorted_each(struct egress_policy *, policy, wanted->policies) {
-        uint32_t id = policy_id(plane, &(*policy)->key);
-        vec_each(const struct egress_entry, entry, &(*policy)->entries) {
-            const struct egress_route route = {
-                .policy = id,
-                .prefix = entry->destination,
-                .set = egress_set_id(plane, entry->egress, entry->destination.ip.family),
-            };
-            int r = id && route.set ? sorted_put(ret_routes, &route) : 0;
-            if (r < 0)
-                return r;
-        }
-    }
-    return 0;
-}
-
-static int write_routes(struct egress_plane *plane, const struct sorted *routes, int *written)
-{
-    sorted_each(const struct egress_route, route, routes) {
-        const struct egress_route *installed = sorted_find(&plane->routes, route);
-        if (installed && installed->set == route->set)
-            continue;
-        int r = put_route(plane, route);
-        if (r < 0)
-            return r;
-        (*written)++;
-    }
-    return 0;
-}
-
-static int drop_routes(struct egress_plane *plane, const struct sorted *routes, int *written)
-{
-    for (size_t i = plane->routes.count; i-- > 0;) {
-        const struct egress_route *route = sorted_at(&plane->routes, i);
-        if (sorted_find(routes, route))
-            continue;
-        int r = remove_route(plane, route);
-        if (r < 0)
-            return r;
-        (*written)++;
-    }
-    return 0;
-}
 
 /* ---- pods ---- */
 
@@ -180,7 +52,7 @@ static int write_pod(struct egress_plane *plane, const struct egress_pod *pod)
 {
     struct egress_installed_pod wanted = {
         .address = pod->address,
-        .policy = pod->is_client ? policy_id(plane, &pod->policy) : 0,
+        .policy = pod->is_client ? egress_policy_id(&plane->policies, &pod->policy) : 0,
         .flags = pod->is_client && pod->policy.waiting ? EGRESS_POD_HELD : 0,
     };
     const struct egress_installed_pod *installed = sorted_find(&plane->pods, &wanted);
@@ -235,16 +107,18 @@ static int drop_pods(struct egress_plane *plane, const struct sorted *pods, int 
 
 /* ---- all of it ---- */
 
+static struct egress_destinations destinations_of(const struct egress_wanted *wanted)
+{
+    return (struct egress_destinations){ wanted->policies, wanted->stays, wanted->stay_count };
+}
+
 static int write_all(struct egress_plane *plane, const struct egress_wanted *wanted,
                      struct sorted *routes, int *written)
 {
     int r = egress_sets_write(plane, wanted->sets, written);
+    const struct egress_destinations destinations = destinations_of(wanted);
     if (r == 0)
-        r = number_policies(plane, wanted->policies);
-    if (r == 0)
-        r = list_routes(plane, wanted, routes);
-    if (r == 0)
-        r = write_routes(plane, routes, written);
+        r = egress_policies_write(&plane->policies, &destinations, routes, written);
     if (r == 0)
         r = write_pods(plane, wanted->pods, written);
     return r;
@@ -254,11 +128,11 @@ static int remove_all(struct egress_plane *plane, const struct egress_wanted *wa
                       const struct sorted *routes, int *written)
 {
     int r = drop_pods(plane, wanted->pods, written);
+    const struct egress_destinations destinations = destinations_of(wanted);
     if (r == 0)
-        r = drop_routes(plane, routes, written);
+        r = egress_policies_drop(&plane->policies, &destinations, routes, written);
     if (r < 0)
         return r;
-    forget_policies(plane, wanted->policies);
     r = egress_sets_drop(plane, wanted->sets);
     if (r < 0)
         return r;

@@ -148,12 +148,12 @@ static void test_next_agent(void **state)
     plane = open_egress();
     assert_int_equal(plane->sets.count, 1);
     assert_int_equal(plane->pods.count, 1);
-    assert_int_equal(plane->routes.count, 2);
+    assert_int_equal(plane->policies.routes.count, 2);
     /* Before the source has synced nothing goes: the routes of the old policy are still there. */
     assert_true(world_write(plane, &world, false) > 0);
-    assert_int_equal(plane->routes.count, 3);
+    assert_int_equal(plane->policies.routes.count, 3);
     assert_int_equal(world_write(plane, &world, true), 1);
-    assert_int_equal(plane->routes.count, 2);
+    assert_int_equal(plane->policies.routes.count, 2);
     assert_int_equal(place_of(plane, two[0])->word, words[0]);
     assert_int_equal(place_of(plane, two[1])->word, words[1]);
     world_done(&world);
@@ -239,8 +239,8 @@ static void test_nothing_left(void **state)
     sorted_clear(&world.policies);
     sorted_clear(&world.pods);
     assert_true(world_write(plane, &world, true) > 0);
-    assert_int_equal(plane->sets.count + plane->policies.count + plane->pods.count, 0);
-    assert_int_equal(plane->routes.count, 1); /* the stay */
+    assert_int_equal(plane->sets.count + plane->policies.installed.count + plane->pods.count, 0);
+    assert_int_equal(plane->policies.routes.count, 1); /* the stay */
     for (uint32_t set = 0; set < plane->set_limit; set++)
         assert_int_equal(plane->set_words[set], 0);
     world_done(&world);
