@@ -15,3 +15,8 @@ void egress_report(struct egress_engine *egress, const char *group, const struct
 {
     (void)fault_book_replace(egress->status->faults, "egress", group, faults, clock_wall_ms());
 }
+
+bool egress_follows(const struct egress_engine *egress)
+{
+    return egress->complete && !egress->behind && egress_source_follows(egress->status);
+}

@@ -57,5 +57,8 @@ struct egress_engine {
 
 struct node_facts egress_facts(const struct egress_engine *egress);
 
+/* All that the source has told is in the maps, and it goes on. */
+bool egress_follows(const struct egress_engine *egress);
+
 /* Replaces a group of faults of egress. */
 void egress_report(struct egress_engine *egress, const char *group, const struct faults *faults);

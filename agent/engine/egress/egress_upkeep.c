@@ -52,12 +52,6 @@ static bool look_at_pins(void *context, int64_t now_ms)
     return false;
 }
 
-/* All that the source has told is in the maps, and it goes on. */
-static bool follows(const struct egress_engine *egress)
-{
-    return egress->complete && !egress->behind && egress_source_follows(egress->status);
-}
-
 static bool look_for_room(void *context, int64_t now_ms)
 {
     struct egress_engine *egress = context;
@@ -67,7 +61,7 @@ static bool look_for_room(void *context, int64_t now_ms)
     egress_room_look(&egress->room, egress->gateway.gate, now_ms, &faults);
     egress_report(egress, "room", &faults);
     AUTOFAULTS struct faults deaf = { 0 };
-    egress_pulse_look(&egress->pulse, egress->gateway.gate, follows(egress), now_ms, &deaf);
+    egress_pulse_look(&egress->pulse, egress->gateway.gate, egress_follows(egress), now_ms, &deaf);
     egress_report(egress, "pulse", &deaf);
     return false;
 }
