@@ -182,6 +182,45 @@ static int add_client(const struct node_facts *facts, const egress_ref_list *ser
     return r;
 }
 
+const struct egress_policy *egress_plan_gateway_policy(const struct egress_plan *plan,
+                                                       const struct egress_client *client)
+{
+    const struct egress_policy wanted = { .key = egress_client_policy(client) }, *pointer = &wanted;
+    struct egress_policy *const *found = sorted_find(&plan->gateway_policies, &pointer);
+    return found ? *found : NULL;
+}
+
+/* Which destinations a client's Egresses have is told on its own node, if it is bad. */
+static int add_gateway_policy(const struct node_facts *facts, const struct egress_client *client,
+                              struct egress_plan *plan)
+{
+    AUTOFAULTS struct faults told = { 0 };
+    CLEANUP(egress_policy_freep) struct egress_policy *policy = NULL;
+    const struct egress_policy_key key = egress_client_policy(client);
+    if (egress_plan_gateway_policy(plan, client))
+        return 0;
+    int r = plan_egress_policy(facts, &key, &policy, &told);
+    if (r == 0)
+        r = sorted_put(&plan->gateway_policies, &policy);
+    if (r == 0)
+        policy = NULL;
+    return r;
+}
+
+/* What clients may send where. */
+static int plan_takings(const struct node_facts *facts, struct egress_plan *plan,
+                        struct faults *faults)
+{
+    AUTOFAULTS struct faults told = { 0 }; /* with the clients' side */
+    sorted_each(struct egress_client *const, client, &plan->clients) {
+        int r = add_gateway_policy(facts, *client, plan);
+        if (r < 0)
+            return r;
+    }
+    return plan_egress_gateway_stays(facts, &plan->gateway_stays,
+                                     facts->config->egress.enabled ? &told : faults);
+}
+
 static int plan_gateways_side(const struct node_facts *facts, struct egress_plan *plan,
                               struct faults *faults)
 {
@@ -205,7 +244,7 @@ static int plan_gateways_side(const struct node_facts *facts, struct egress_plan
         if (r < 0)
             return r;
     }
-    return 0;
+    return plan_takings(facts, plan, faults);
 }
 
 void egress_plan_init(struct egress_plan *plan)
@@ -215,6 +254,7 @@ void egress_plan_init(struct egress_plan *plan)
         .policies = SORTED(struct egress_policy *, egress_policy_cmp),
         .pods = SORTED(struct egress_pod *, egress_pod_cmp),
         .clients = SORTED(struct egress_client *, egress_client_cmp),
+        .gateway_policies = SORTED(struct egress_policy *, egress_policy_cmp),
     };
 }
 
@@ -231,8 +271,12 @@ void egress_plan_done(struct egress_plan *plan)
     sorted_done(&plan->sets);
     sorted_done(&plan->policies);
     sorted_done(&plan->pods);
+    sorted_each(struct egress_policy *, policy, &plan->gateway_policies)
+        egress_policy_free(*policy);
     sorted_done(&plan->clients);
+    sorted_done(&plan->gateway_policies);
     vec_done(&plan->stays);
+    vec_done(&plan->gateway_stays);
     free(plan->served);
 }
 

@@ -28,7 +28,14 @@ struct egress_plan {
                              * long ones the destination */
     char *served;           /* Egresses that this gateway serves, a list; NULL: it is none */
     struct sorted clients;  /* struct egress_client * */
+    /* What this gateway takes from its clients: destinations, of which the stays have no part. */
+    struct sorted gateway_policies; /* struct egress_policy *, of the families of clients */
+    prefix_list gateway_stays;
 };
+
+/* The policy of a client of this gateway, in the plan; NULL: the plan has none such. */
+const struct egress_policy *egress_plan_gateway_policy(const struct egress_plan *plan,
+                                                       const struct egress_client *client);
 
 void egress_plan_init(struct egress_plan *plan);
 void egress_plan_done(struct egress_plan *plan);
@@ -55,6 +62,10 @@ int plan_egress_pod(const struct node_facts *facts, const struct ip *address,
 
 /* Appends what stays in the cluster, and sorts. */
 int plan_egress_stays(const struct node_facts *facts, prefix_list *stays, struct faults *faults);
+
+/* The same as a gateway has it, whatever its clients' nodes serve themselves. */
+int plan_egress_gateway_stays(const struct node_facts *facts, prefix_list *stays,
+                              struct faults *faults);
 
 /* Appends the Egresses that this node serves as a gateway, in order. */
 int plan_egress_served(const struct node_facts *facts, egress_ref_list *served,

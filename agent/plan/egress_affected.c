@@ -64,7 +64,7 @@ static int push_service_name(const struct node_facts *facts, const char *namespa
 
 static bool service_stays(const struct node_facts *facts, const struct object *service)
 {
-    return service && (!facts->config->services.enabled ||
+    return service && (facts->config->egress.gateway.enabled || !facts->config->services.enabled ||
                        claim_service(facts->config, to_service(service)) == REASON_OTHER_PROXY);
 }
 

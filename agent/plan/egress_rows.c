@@ -78,6 +78,8 @@ static int replace_client(const struct node_facts *facts, const egress_ref_list 
         sorted_remove(&plan->clients, &pointer);
         egress_client_free(old);
     }
+    if (client && !egress_plan_gateway_policy(plan, client))
+        return 0;
     r = client ? sorted_put(&plan->clients, &client) : 0;
     if (r < 0)
         return r;

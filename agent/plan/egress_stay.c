@@ -8,6 +8,11 @@
  * both never differ. Where NAT is on, it serves Services' addresses before egress is asked; those
  * that it leaves to another proxy stay. Where it is off, all of them do.
  *
+ * A gateway asks the same of what its clients send it (plan_egress_gateway_stays()), for a client
+ * may wrap by itself what it likes. What it serves of Services itself stays, too, or it would serve
+ * them to clients under its own address; other addresses of Services may be outside, but for
+ * ClusterIPs.
+ *
  * A stay and a destination are compared by length. Networks of pods are joined as NAT joins them,
  * else stays are left as they are: even one that lies in another has a length of its own.
  */
@@ -61,7 +66,27 @@ static bool is_others(const struct node_facts *facts, const struct service *serv
            claim_service(facts->config, service) == REASON_OTHER_PROXY;
 }
 
-static int push_services(const struct node_facts *facts, prefix_list *stays)
+/* Whether an address of a Service stays on the way from a pod to a gateway. */
+static bool stays_for_pods(const struct node_facts *facts, const struct service *service,
+                           const struct service_address *address)
+{
+    (void)address;
+    return is_others(facts, service);
+}
+
+/* The same where it has come to a gateway. */
+static bool stays_for_gateway(const struct node_facts *facts, const struct service *service,
+                              const struct service_address *address)
+{
+    return address->origin == ADDRESS_CLUSTER ||
+           (facts->config->services.enabled &&
+            claim_served(facts, service, address) == REASON_ANNOUNCED);
+}
+
+typedef bool stay_judge(const struct node_facts *facts, const struct service *service,
+                        const struct service_address *address);
+
+static int push_services(const struct node_facts *facts, stay_judge *is_stay, prefix_list *stays)
 {
     AUTOVEC object_list services = { 0 };
     int r = store_list(facts->store, KIND_SERVICE, &services);
@@ -69,8 +94,9 @@ static int push_services(const struct node_facts *facts, prefix_list *stays)
         return r;
     vec_each(const struct object *, object, &services) {
         const struct service *service = to_service(*object);
-        for (uint32_t i = 0; i < service->address_count && is_others(facts, service); i++) {
-            if (push_host(stays, &service->addresses[i].ip) < 0)
+        for (uint32_t i = 0; i < service->address_count; i++) {
+            const struct service_address *address = &service->addresses[i];
+            if (is_stay(facts, service, address) && push_host(stays, &address->ip) < 0)
                 return -ENOMEM;
         }
     }
@@ -110,7 +136,7 @@ static int has_demand(const struct node_facts *facts, uint8_t family)
 
 /* Else a default route takes the packets from pod to pod, too. */
 static int pods_fault(const struct node_facts *facts, const struct nat_settings *settings,
-                      struct faults *faults)
+                      const char *what, struct faults *faults)
 {
     static const uint8_t families[] = { IP_V4, IP_V6 };
     const prefix_list *more = &facts->config->egress.in_cluster;
@@ -123,9 +149,7 @@ static int pods_fault(const struct node_facts *facts, const struct nat_settings 
             return r;
         if (r > 0)
             faults_add(faults, "egress", "say it by services.clusterCIDRs or egress.inCluster",
-                       "no IPv%u network of pods is known: packets to pods leave by gateways whose "
-                       "destinations cover them",
-                       families[i]);
+                       "no IPv%u network of pods is known: %s", families[i], what);
     }
     return 0;
 }
@@ -138,7 +162,8 @@ static int find_settings(const struct node_facts *facts, struct nat_settings *re
     return plan_nat_settings(facts, ret_settings, facts->config->services.enabled ? &told : faults);
 }
 
-int plan_egress_stays(const struct node_facts *facts, prefix_list *stays, struct faults *faults)
+static int plan_stays(const struct node_facts *facts, stay_judge *is_stay, const char *without_pods,
+                      prefix_list *stays, struct faults *faults)
 {
     CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
     const prefix_list *more = &facts->config->egress.in_cluster;
@@ -152,10 +177,25 @@ int plan_egress_stays(const struct node_facts *facts, prefix_list *stays, struct
     r = push_nodes(facts, stays);
     if (r < 0)
         return r;
-    r = push_services(facts, stays);
+    r = push_services(facts, is_stay, stays);
     if (r < 0)
         return r;
     vec_sort(stays, prefix_item_cmp);
     vec_drop_equal(stays, prefix_item_cmp);
-    return pods_fault(facts, &settings, faults);
+    return pods_fault(facts, &settings, without_pods, faults);
+}
+
+int plan_egress_stays(const struct node_facts *facts, prefix_list *stays, struct faults *faults)
+{
+    return plan_stays(facts, stays_for_pods,
+                      "packets to pods leave by gateways whose destinations cover them", stays,
+                      faults);
+}
+
+int plan_egress_gateway_stays(const struct node_facts *facts, prefix_list *stays,
+                              struct faults *faults)
+{
+    return plan_stays(facts, stays_for_gateway,
+                      "a client may speak to pods under the address of this gateway", stays,
+                      faults);
 }

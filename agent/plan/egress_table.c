@@ -50,6 +50,12 @@ int egress_policy_key_cmp(const struct egress_policy_key *a, const struct egress
     return r ? r : CMP(a->waiting, b->waiting);
 }
 
+struct egress_policy_key egress_client_policy(const struct egress_client *client)
+{
+    return (struct egress_policy_key){ .family = client->address.family,
+                                       .egresses = client->egresses };
+}
+
 int egress_policy_cmp(const void *a, const void *b)
 {
     const struct egress_policy *const *left = a, *const *right = b;

@@ -95,6 +95,9 @@ struct egress_client {
     char *egresses;         /* of those that are served here */
 };
 
+/* The key of the policy that a gateway has for a client; borrowed. */
+struct egress_policy_key egress_client_policy(const struct egress_client *client);
+
 /* In the order in which the tables are sorted; of struct egress_X *const *. */
 int egress_set_cmp(const void *a, const void *b);    /* egress, family */
 int egress_policy_cmp(const void *a, const void *b); /* family, egresses, waiting */
