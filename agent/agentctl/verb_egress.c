@@ -96,6 +96,7 @@ static void add_gateway(struct text *out, const struct doc *gateway)
     text_add_count(out, clients ? clients->count : 0, "client");
     text_add(out, ", ");
     text_add_count(out, field_int(gateway, "flows"), "flow");
+    add_age(out, gateway, "flowsAt", " counted ");
     text_addf(out, ", %s of %s blocks of %s ports\n", field(ports, "blocksUsed"),
               field(ports, "blocks"), field(ports, "block"));
 }

@@ -141,6 +141,7 @@ static void write_gateway(struct json *json, const struct api_state *state)
     json_end_array(json);
     json_string(json, "phase", egress_phase_name(use.phase));
     json_int(json, "flows", (int64_t)use.flows);
+    json_time(json, "flowsAt", use.flows_wall_ms);
     json_int(json, "connections", (int64_t)use.connections);
     json_begin_object(json, "ports");
     json_int(json, "first", use.first_port);

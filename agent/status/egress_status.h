@@ -63,7 +63,8 @@ struct egress_gateway_use {
     uint32_t block; /* ports of a block */
     uint32_t blocks, blocks_used;
     uint32_t longest_search; /* ports that were tried for one flow, at most */
-    uint64_t flows;          /* that lived at the last round of the sweep */
+    uint64_t flows;          /* that lived at the last round of the sweep, */
+    int64_t flows_wall_ms;   /* which ended then; 0: none has ended */
     enum egress_phase phase;
     uint64_t connections; /* that a drain waits for */
 };

@@ -90,6 +90,11 @@ static uint32_t blocks_used(const struct egress_gate *gate)
     return used;
 }
 
+static int64_t wall_of(int64_t mono_ms)
+{
+    return mono_ms ? clock_wall_ms() - (clock_mono_ms() - mono_ms) : 0;
+}
+
 static enum egress_phase phase_of(const struct egress_gate *gate)
 {
     const uint32_t flags = gate->control->flags;
@@ -114,6 +119,7 @@ void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *
         .blocks_used = blocks_used(gate),
         .longest_search = gate->ports[0].longest,
         .flows = gate->nat->sweep.last.egress,
+        .flows_wall_ms = wall_of(gate->nat->sweep.last_ms),
         .phase = phase_of(gate),
         .connections = egress_gate_established(gate),
     };

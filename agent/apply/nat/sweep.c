@@ -194,6 +194,7 @@ static int64_t end_round(struct nat_plane *plane, int64_t now_mono_ms)
         nat_filter_switch(plane);
     sweep->under_way = false;
     sweep->last = sweep->now;
+    sweep->last_ms = now_mono_ms;
     if (plane->counter)
         plane->counter->end(plane->counter_context, now_mono_ms);
     return sweep->last.seen ? ROUND_PAUSE_MS : EMPTY_PAUSE_MS;

@@ -19,6 +19,7 @@ struct nat_sweep_count {
 
 struct nat_sweep {
     bool under_way;
+    int64_t last_ms; /* monotonic: the end of the last round; 0: none has ended */
     struct nat_walk walk;
     int64_t next_refill_ms; /* the filter is not filled anew before this time */
     struct nat_sweep_count now, last;
