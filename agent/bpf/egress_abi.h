@@ -13,10 +13,10 @@
  *   gateways[set * EGRESS_SET_MAX + n] -> state word, address
  *
  * On a gateway: clients[source] -> id, ports[id] -> the blocks of source ports that the client has,
- * blocks[number] -> who has a block. Blocks are counted through
- * all addresses that packets get: first those of the first one. A gateway's flows are in the one
- * table of flows ("flows" in flow_abi.h), with NAT_HAND_EGRESS as the hand of both halves, the
- * client's id as `port`, and the id's generation as theirs.
+ * and its policy, which destinations it may have, by routes[]; blocks[number] -> who has a block.
+ * Blocks are counted through all addresses that packets get: first those of the first one. A
+ * gateway's flows are in the one table of flows ("flows" in flow_abi.h), with NAT_HAND_EGRESS as
+ * the hand of both halves, the client's id as `port`, and the id's generation as theirs.
  *
  * The maps are pinned below a path that contains EGRESS_LAYOUT.
  */
@@ -56,6 +56,7 @@ enum egress_cause {
     EGRESS_CAUSE_TTL,        /* answered: hop limit used up */
     EGRESS_CAUSE_DRAINING,   /* gateway: takes no new flows */
     EGRESS_CAUSE_SOURCE,     /* client: the source is a pod's, and the interface is not */
+    EGRESS_CAUSE_DESTINATION, /* gateway: none of its client's, or it stays in the cluster */
     EGRESS_CAUSE_COUNT,
 };
 
@@ -147,7 +148,7 @@ struct egress_route_key {
 
 struct egress_route_value {
     __u32 prefixlen; /* the key's */
-    __u32 set;       /* 0: stays */
+    __u32 set;       /* 0: stays; on a gateway 1: the client may have it */
 };
 
 /* "egress_sets", ARRAY of __u64 by set; 0: there is no such set. Set 0 is none. */
@@ -234,10 +235,10 @@ struct egress_ports_value {
     __u32 next;                      /* where the search for a free port goes on; counts up */
     __u32 count;                     /* of blocks, also of those being taken just now */
     __u16 blocks[EGRESS_BLOCKS_MAX]; /* numbers + 1; 0: not taken yet */
-    __u32 failed_s;   /* CLOCK_MONOTONIC of the last search that found none of all free */
-    __u32 longest;    /* in the row of client 0: the most ports that any search has tried */
-    __u32 generation; /* odd while a client has the id; counted up when it comes and goes */
-    __u32 zero;
+    __u32 failed_s;       /* CLOCK_MONOTONIC of the last search that found none of all free */
+    __u32 longest;        /* in the row of client 0: the most ports that any search has tried */
+    __u32 generation;     /* odd while a client has the id; counted up when it comes and goes */
+    __u32 policy;         /* of "egress_routes"; 0: the client may have no destination */
     __u64 packets, bytes; /* both directions */
     __u64 flows, refused;
 };

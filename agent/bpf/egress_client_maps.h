@@ -29,14 +29,6 @@ struct {
 } egress_bridges SEC(".maps");
 
 struct {
-    __uint(type, BPF_MAP_TYPE_LPM_TRIE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 262144);
-    __type(key, struct egress_route_key);
-    __type(value, struct egress_route_value);
-} egress_routes SEC(".maps");
-
-struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
     __uint(max_entries, 512);

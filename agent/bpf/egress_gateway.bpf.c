@@ -8,8 +8,10 @@
  * A second one, gateway_twin (egress_twin.h), is attached nowhere: the agent asks it.
  *
  * Nothing of a client leaves untranslated: what the program can't translate it drops, under a name.
- * The inner source must be the outer one, and a client's. A segment of TCP that belongs to no flow
- * is answered by a reset, so that clients whose gateway has come anew connect again at once.
+ * The inner source must be the outer one, and a client's; a flow begins only with a destination
+ * that its client's Egresses have, as the client's own node has it (egress_prefix.h). A segment of
+ * TCP that belongs to no flow is answered by a reset, so that clients whose gateway has come anew
+ * connect again at once.
  *
  * Probes (egress_probe.h) are answered by the same program.
  *
@@ -58,6 +60,8 @@ GLOBAL int begin_egress(struct __sk_buff *skb, __u32 client)
         return STEP_RESET;
     if (is_icmp(packet->tuple.protocol) && !packet->tuple.sport)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_PROTOCOL); /* answers nobody */
+    if (!client_may_have(client))
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_DESTINATION);
     if (settings->flags & EGRESS_NO_NEW_FLOWS)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_DRAINING);
     int r = egress_make(skb, client);

@@ -2,9 +2,6 @@
 /*
  * Where a pod's packet goes: nowhere special, or to a gateway of a set.
  *
- * A pod's policy and the ranges that stay in the cluster are looked up in one trie, and the longer
- * prefix wins; where both are as long, the policy does: somebody has named just that range.
- *
  * A gateway is chosen by rendezvous: every gateway's address is mixed with the client's (or with
  * the flow's tuple), and the largest result wins. So all nodes choose alike, without talking to
  * each other, and a gateway that goes moves its own clients and nobody else's.
@@ -13,46 +10,12 @@
 
 #include "bpf/egress_client_maps.h"
 #include "bpf/egress_drop.h"
+#include "bpf/egress_prefix.h"
 
 ALWAYS_INLINE struct egress_pod_value *pod_find(const struct nat_addr *addr)
 {
     struct egress_pod_value *pod = bpf_map_lookup_elem(&egress_pods, addr);
     return pod && pod->check == nat_check(addr, 0) ? pod : NULL;
-}
-
-/* The longest prefix under a policy: its length in bits, and its set. 0: there is none. */
-ALWAYS_INLINE __u32 route_find(__u32 policy, const struct nat_addr *addr, __u8 family,
-                               __u32 *ret_set)
-{
-    struct egress_route_key key = {
-        .prefixlen = 32 + 128,
-        .policy = bpf_htonl(policy),
-        .addr = *addr,
-    };
-    const struct egress_route_value *value = bpf_map_lookup_elem(&egress_routes, &key);
-    *ret_set = 0;
-    /* A short IPv6 prefix may cover the addresses that IPv4 is mapped to. */
-    if (!value || (family == 4 && value->prefixlen < 32 + 96))
-        return 0;
-    *ret_set = value->set;
-    return value->prefixlen;
-}
-
-/* Whether what is sent to an address stays in the cluster, whatever policies say of less. */
-ALWAYS_INLINE __u32 stay_find(const struct nat_addr *addr, __u8 family)
-{
-    __u32 none;
-    return route_find(0, addr, family, &none);
-}
-
-/* The set that a destination of a policy goes to; 0: it goes its own way. `ret_stays`: it is in the
- * cluster. */
-ALWAYS_INLINE __u32 set_find(__u32 policy, const struct nat_addr *addr, __u8 family, int *ret_stays)
-{
-    __u32 set = 0, stay = stay_find(addr, family);
-    __u32 bits = policy ? route_find(policy, addr, family, &set) : 0;
-    *ret_stays = stay > bits;
-    return bits && bits >= stay ? set : 0;
 }
 
 ALWAYS_INLINE struct egress_gateway_value *gateway_at(__u32 index)

@@ -10,6 +10,7 @@
 #include "bpf/egress_claim.h"
 #include "bpf/egress_drop.h"
 #include "bpf/egress_path.h"
+#include "bpf/egress_prefix.h"
 #include "bpf/egress_way.h"
 #include "bpf/fou.h"
 #include "bpf/hand.h"
@@ -176,6 +177,19 @@ ALWAYS_INLINE int check_inner(const struct egress_control *settings, const struc
         !is_icmp(inner->protocol))
         return -EGRESS_CAUSE_PROTOCOL;
     return 0;
+}
+
+/*
+ * Whether a client may begin a flow to where the packet goes: its Egresses have it, and it does not
+ * stay in the cluster. The client's own node asks the same, but a pod may wrap packets by itself.
+ */
+GLOBAL int client_may_have(__u32 client)
+{
+    const struct egress_ports_value *ports = ports_of(client);
+    const struct scratch *room = scratch_get();
+    int stays;
+    return room && ports &&
+           set_find(ports->policy, &room->packet.tuple.dst, room->packet.family, &stays);
 }
 
 /* Takes the inner packet out of its headers, if its sender may send it. Returns 0 or -cause. */

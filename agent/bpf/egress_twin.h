@@ -90,6 +90,8 @@ GLOBAL int twin_follow(__u32 client)
         room->to = flow->to;
         return EGRESS_TWIN_PORT_FLOW;
     }
+    if (!client_may_have(client))
+        return -EGRESS_CAUSE_DESTINATION;
     if (settings->flags & EGRESS_NO_NEW_FLOWS)
         return -EGRESS_CAUSE_DRAINING;
     return (int)twin_next_port(settings, room, client);

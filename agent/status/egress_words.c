@@ -30,6 +30,9 @@ static const struct {
     [EGRESS_CAUSE_DRAINING] = { "draining", "the gateway takes no new flows" },
     [EGRESS_CAUSE_SOURCE] = { "source",
                               "sent under a pod's address by an interface that is not the pod's" },
+    [EGRESS_CAUSE_DESTINATION] = { "destination",
+                                   "no destination of the client's Egresses, or one that stays in "
+                                   "the cluster" },
 };
 _Static_assert(ARRAY_SIZE(causes) == EGRESS_CAUSE_COUNT, "every cause has its words");
 

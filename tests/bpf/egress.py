@@ -23,7 +23,7 @@ PORT = 5555
 SET_MAX, BLOCKS_MAX, SOURCES_MAX = 64, 64, 8
 CAUSES = (
     "held no-gateway too-big offload no-route stranger spoofed nested protocol fragment malformed "
-    "ports blocks flows-full unknown ttl draining source"
+    "ports blocks flows-full unknown ttl draining source destination"
 ).split()
 HOLD_UNKNOWN, DRAINING, LEAVING, GONE = 1, 2, 4, 8
 STALE_S = 10
@@ -93,7 +93,7 @@ class ClientValue(Value):
 class PortsValue(Value):
     _fields_ = [
         ("next", u32), ("count", u32), ("blocks", u16 * BLOCKS_MAX), ("failed_s", u32),
-        ("longest", u32), ("generation", u32), ("zero", u32), ("packets", u64), ("bytes", u64),
+        ("longest", u32), ("generation", u32), ("policy", u32), ("packets", u64), ("bytes", u64),
         ("flows", u64), ("refused", u64),
     ]
 
@@ -115,6 +115,7 @@ CLIENT = {
     "egress_pins": (u32, Bucket),
 }
 GATEWAY_MAPS = {
+    "egress_routes": (RouteKey, RouteValue),
     "egress_clients": (Address, ClientValue), "egress_ports": (u32, PortsValue),
     "egress_blocks": (u32, u64),
 }
@@ -185,6 +186,21 @@ class Programs:
         }
         return {name: count for name, count in counts.items() if count}
 
+    @staticmethod
+    def route_key(policy, text):
+        net = ipaddress.ip_network(text)
+        bits = 32 + net.prefixlen + (96 if net.version == 4 else 0)
+        addr = (ctypes.c_uint8 * 16)(*abi.mapped(net.network_address))
+        return RouteKey(bits, policy, addr)
+
+    def route(self, policy, text, number=0):
+        """`number`: of a set; 0: it stays in the cluster."""
+        key = self.route_key(policy, text)
+        self.maps["egress_routes"][key] = RouteValue(key.prefixlen, number)
+
+    def stay(self, text):
+        self.route(0, text)
+
 
 class Client(Programs):
     def __init__(self, folder, world):
@@ -207,16 +223,6 @@ class Client(Programs):
         addr = Address.of(address)
         flags = (POD_HELD if held else 0) | (POD_NEW if new else 0)
         self.maps["egress_pods"][addr] = PodValue(policy, flags, check(addr, 0))
-
-    def route(self, policy, text, number=0):
-        """`number`: of a set; 0: it stays in the cluster."""
-        net = ipaddress.ip_network(text)
-        bits = 32 + net.prefixlen + (96 if net.version == 4 else 0)
-        addr = (ctypes.c_uint8 * 16)(*abi.mapped(net.network_address))
-        self.maps["egress_routes"][RouteKey(bits, policy, addr)] = RouteValue(bits, number)
-
-    def stay(self, text):
-        self.route(0, text)
 
     def set(self, gateways, flags=0):
         self.sets += 1
@@ -300,6 +306,8 @@ class Gateway(Programs):
         for number in range(64):
             self.maps["egress_blocks"][number] = 0
         self.clients = 0
+        for text in ("0.0.0.0/0", "::/0"):
+            self.route(1, text, 1)
         self.control.snat_first, self.control.block_size = first, size
         self.control.address_blocks, self.control.client_blocks = count, blocks
         for index, family in enumerate((4, 6)):
@@ -315,10 +323,10 @@ class Gateway(Programs):
                 self.control.snat[index][at] = Address.of(address) if address else Address()
         self.write()
 
-    def client(self, address):
+    def client(self, address, policy=1):
         self.clients += 1
         addr = Address.of(address)
-        self.maps["egress_ports"][self.clients] = PortsValue(generation=1)
+        self.maps["egress_ports"][self.clients] = PortsValue(generation=1, policy=policy)
         self.maps["egress_clients"][addr] = ClientValue(self.clients, check(addr, 0))
         return self.clients
 

@@ -7,7 +7,7 @@ import abi
 import pytest
 from abi import TCP, UDP, Tuple
 from bpf import NEXT, REDIRECT, SHOT
-from egress import DRAINING, OUTER, PORT, fou, unwrap
+from egress import CAUSES, DRAINING, OUTER, PORT, fou, unwrap
 from packets import ETHER, ether, frame, judge, judge_ip, network
 from scapy.layers.inet import ICMP, IP, Ether
 from scapy.layers.inet import TCP as Tcp
@@ -137,6 +137,52 @@ def test_who_may(gateway, family):
         assert send(gateway, family, inner).verdict == SHOT
     assert gateway.drops() == {"stranger": 1, "spoofed": 1, "nested": 2}
     assert len(gateway.nat["flows"]) == 0
+
+
+ALL = {4: "0.0.0.0/0", 6: "::/0"}
+NARROW = {4: "198.51.100.0/24", 6: "2001:db8:51::/48"}
+CLUSTER = {4: "10.0.0.0/8", 6: "fd00::/8"}
+INSIDE = {4: "10.99.7.9", 6: "fd00:99:7::9"}
+ELSEWHERE = {4: "192.88.99.7", 6: "2001:db8:77::7"}
+
+
+@pytest.mark.parametrize("protocol", (TCP, UDP))
+def test_where_to(gateway, family, protocol):
+    """A client's Egresses have the destination, and it does not stay in the cluster: else the packet
+    goes nowhere, whoever has wrapped it. The longer prefix wins, as on the client's side."""
+    gateway.route(7, NARROW[family], 1)
+    gateway.stay(CLUSTER[family])
+    narrow, wide = POD, OTHER
+    gateway.client(narrow[family], policy=7)
+    gateway.client(wide[family])
+
+    def goes(src, dst):
+        inner = inside(family, protocol, src=src, dst=dst)
+        verdict = send(gateway, family, inner, src=src).verdict
+        found, cause, *_ = gateway.live_twin(tunnel(family, inner, src=src))
+        assert (verdict, found) in ((REDIRECT, "sent"), (SHOT, "dropped"))
+        assert found == "sent" or CAUSES[cause] == "destination"
+        return verdict == REDIRECT
+
+    assert goes(narrow, SERVER) and goes(wide, SERVER) and goes(wide, ELSEWHERE)
+    assert not goes(narrow, ELSEWHERE)
+    assert not goes(narrow, INSIDE) and not goes(wide, INSIDE)
+    assert gateway.drops() == {"destination": 3} and len(gateway.nat["flows"]) == 6
+    gateway.route(1, CLUSTER[family], 1)  # somebody has named just that range
+    for src, count in ((wide, 3), (narrow, 4)):  # nothing leads there, but that is another matter
+        send(gateway, family, inside(family, protocol, src=src, dst=INSIDE), src=src)
+        assert gateway.drops()["destination"] == count
+
+
+def test_a_flow_outlives_its_destination(gateway, family):
+    """What has begun goes on where the Egress is narrowed; nothing more begins."""
+    gateway.client(POD[family])
+    left = leaves(gateway, family, inside(family, TCP, flags="S"))
+    del gateway.maps["egress_routes"][gateway.route_key(1, ALL[family])]
+    leaves(gateway, family, inside(family, TCP, flags="A"))
+    answered(gateway, family, reply(family, left, TCP))
+    assert send(gateway, family, inside(family, TCP, flags="S", sport=1001)).verdict == SHOT
+    assert gateway.drops() == {"destination": 1}
 
 
 def test_not_for_us(gateway, family):

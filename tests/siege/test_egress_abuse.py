@@ -132,6 +132,39 @@ def test_a_neighbour_takes_an_address(world, family):
 
 
 @BOTH
+def test_a_pod_wraps_by_itself(world, family):
+    """A plain UDP socket needs no privilege: another pod, a node and what its Egress has not are not
+    reached under the gateway's address; a destination of the Egress is."""
+    narrow = {4: "203.0.113.0/24", 6: "2001:db8:ff::/48"}[family]
+    wait_serves(world, world.guest, family)
+    guest, gate = address(world.guest, family), address(world.gateway, family)
+    inside = [world.other, world.plain, world.nodes[0]]
+    sockets = [listen(host, family, SECRET) for host in (*inside, world.client)]
+    *kept, outside = sockets
+    before = counts(world.gateway).get("destination", 0)
+    for host in inside:
+        abuse(world.guest, gate, inner(guest, address(host, family)))
+    abuse(world.guest, gate, inner(guest, address(world.client, family), text=b"lawful"), times=1)
+    assert outside.recv(100) == b"lawful"
+    assert counts(world.gateway)["destination"] == before + 3 * len(inside)
+    other = "::/0" if family == 4 else "0.0.0.0/0"
+    world.write("egress.yaml", egress(destinations=[narrow, other]))
+
+    def is_dropped():
+        was = counts(world.gateway)["destination"]
+        abuse(world.guest, gate, inner(guest, address(world.client, family), port=SECRET + 1), times=1)
+        return counts(world.gateway)["destination"] == was + 1
+
+    wait(is_dropped, "what the Egress has no more is dropped")
+    for sock in kept:
+        sock.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            sock.recv(100)
+    for sock in sockets:
+        sock.close()
+
+
+@BOTH
 def test_pods_are_abused(world, family):
     """FoU is taken out of its tunnel if it comes from a gateway of the pod's, and from nobody else."""
     wait_serves(world, world.guest, family)

@@ -42,6 +42,7 @@ int egress_clients_adopt(struct egress_gate *gate)
             const struct installed_client client = {
                 .address = nat_addr_ip(nat_walk_key(&walk, i)),
                 .id = value->id,
+                .policy = value->id < gate->client_limit ? gate->ports[value->id].policy : 0,
             };
             gate->last_id = MAX(gate->last_id, client.id);
             r = sorted_put(&gate->clients, &client);
@@ -113,6 +114,7 @@ static int give_id(struct egress_gate *gate, struct installed_client *client)
     if (!value.id)
         return -ENOSPC;
     begin_row(gate, value.id);
+    gate->ports[value.id].policy = client->policy;
     if (bpf_map_update_elem(bpf_map__fd(gate->programs->maps.egress_clients), &addr, &value,
                             BPF_ANY) < 0)
         return -errno;
@@ -122,7 +124,11 @@ static int give_id(struct egress_gate *gate, struct installed_client *client)
 
 static int add_client(struct egress_gate *gate, const struct egress_client *wanted)
 {
-    struct installed_client client = { .address = wanted->address };
+    const struct egress_policy_key policy = egress_client_policy(wanted);
+    struct installed_client client = {
+        .address = wanted->address,
+        .policy = egress_policy_id(&gate->policies, &policy),
+    };
     int r = give_id(gate, &client);
     if (r == 0)
         r = name_client(&client, wanted);
@@ -259,15 +265,29 @@ int egress_clients_lay_out(struct egress_gate *gate, const struct egress_layout 
     return r < 0 ? r : ended;
 }
 
-/* Returns how many clients came, or -errno. */
+/* Returns whether the client has another policy from now on. */
+static bool set_policy(struct egress_gate *gate, struct installed_client *installed,
+                       const struct egress_client *client)
+{
+    const struct egress_policy_key key = egress_client_policy(client);
+    const uint32_t policy = egress_policy_id(&gate->policies, &key);
+    if (installed->policy == policy)
+        return false;
+    installed->policy = policy;
+    __atomic_store_n(&gate->ports[installed->id].policy, policy, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* Returns how many clients came, or have another policy, or -errno. */
 static int write_client(struct egress_gate *gate, const struct egress_client *client)
 {
     const struct installed_client key = { .address = client->address };
     struct installed_client *installed = sorted_find(&gate->clients, &key);
+    const bool moved = installed && set_policy(gate, installed, client);
     if (installed && is_named(installed, client))
-        return 0;
+        return moved;
     int r = installed ? name_client(installed, client) : add_client(gate, client);
-    return r < 0 ? r : !installed;
+    return r < 0 ? r : !installed || moved;
 }
 
 static int tell_error(int r, struct faults *faults)
@@ -278,18 +298,32 @@ static int tell_error(int r, struct faults *faults)
     return r;
 }
 
-int egress_gate_write(struct egress_gate *gate, const struct sorted *clients, bool may_remove,
+static int write_clients(struct egress_gate *gate, const struct sorted *clients, int *written)
+{
+    sorted_each(struct egress_client *, client, clients) {
+        int r = write_client(gate, *client);
+        if (r < 0)
+            return r;
+        *written += r;
+    }
+    return 0;
+}
+
+int egress_gate_write(struct egress_gate *gate, const struct egress_gate_wanted *wanted,
                       struct faults *faults)
 {
-    int changes = 0, r = 0;
-    sorted_each(struct egress_client *, client, clients) {
-        r = write_client(gate, *client);
-        if (r < 0)
-            return tell_error(r, faults);
-        changes += r;
-    }
-    r = may_remove ? remove_clients(gate, clients) : 0;
-    return r < 0 ? tell_error(r, faults) : changes + r;
+    AUTOSORTED struct sorted routes = SORTED(struct egress_route, egress_route_cmp);
+    const struct egress_destinations destinations = { wanted->policies, wanted->stays,
+                                                      wanted->stay_count };
+    int written = 0;
+    int r = egress_policies_write(&gate->policies, &destinations, &routes, &written);
+    if (r == 0)
+        r = write_clients(gate, wanted->clients, &written);
+    if (r < 0 || !wanted->may_remove)
+        return r < 0 ? tell_error(r, faults) : written;
+    int gone = remove_clients(gate, wanted->clients);
+    r = gone < 0 ? gone : egress_policies_drop(&gate->policies, &destinations, &routes, &written);
+    return r < 0 ? tell_error(r, faults) : written + gone;
 }
 
 int egress_gate_write_some(struct egress_gate *gate, const struct sorted *clients,

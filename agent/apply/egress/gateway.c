@@ -58,7 +58,10 @@ static int load(struct egress_gate *gate)
     if (r < 0)
         return r;
     gate->layout = egress_layout_of(gate->control);
-    r = egress_clients_adopt(gate);
+    gate->policies.fd = bpf_map__fd(gate->programs->maps.egress_routes);
+    r = egress_policies_adopt(&gate->policies);
+    if (r == 0)
+        r = egress_clients_adopt(gate);
     if (r == 0)
         nat_plane_set_orphans(gate->nat, egress_client_is_orphan, gate);
     return r;
@@ -69,12 +72,22 @@ static char *folder_of(const char *pins)
     return text_format("%s/egress-gateway-%d", pins, EGRESS_LAYOUT);
 }
 
+/* A gateway has no sets: a destination is taken, or it is not. */
+static uint32_t any_set(const void *context, const char *egress, uint8_t family)
+{
+    (void)context;
+    (void)egress;
+    (void)family;
+    return 1;
+}
+
 int egress_gate_open(struct nat_plane *nat, const char *pins, struct egress_gate **ret_gate,
                      struct faults *faults)
 {
     CLEANUP(egress_gate_closep) struct egress_gate *gate = calloc(1, sizeof(*gate));
     if (!gate)
         return -ENOMEM;
+    egress_policies_init(&gate->policies, -1, any_set, gate);
     gate->nat = nat;
     gate->folder = pins ? folder_of(pins) : NULL;
     int r = pins && !gate->folder ? -ENOMEM : load(gate);
@@ -100,6 +113,7 @@ void egress_gate_close(struct egress_gate *gate)
     }
     egress_gateway_programs__destroy(gate->bare);
     egress_clients_done(gate);
+    egress_policies_done(&gate->policies);
     egress_idle_done(gate);
     free(gate->told);
     free(gate->folder);

@@ -60,15 +60,20 @@ int egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings 
 void egress_gate_set_by_route(struct egress_gate *gate, const uint32_t *tunnels, size_t count);
 void egress_gate_set_phase(struct egress_gate *gate, enum egress_gate_phase phase);
 
-/*
- * Makes the clients (struct egress_client *) those of the maps, by difference. With `may_remove`,
- * who is not named any more loses his flows and blocks. Returns the number of changes, or -errno
- * with a fault.
- */
-int egress_gate_write(struct egress_gate *gate, const struct sorted *clients, bool may_remove,
+/* Who may send what; all borrowed. */
+struct egress_gate_wanted {
+    const struct sorted *clients;  /* struct egress_client * */
+    const struct sorted *policies; /* struct egress_policy *, those of the clients */
+    const struct prefix *stays;
+    size_t stay_count;
+    bool may_remove; /* who is not named any more loses his flows and blocks */
+};
+
+/* Makes the maps match, by difference. Returns the number of changes, or -errno with a fault. */
+int egress_gate_write(struct egress_gate *gate, const struct egress_gate_wanted *wanted,
                       struct faults *faults);
 
-/* The same for these addresses alone. */
+/* The same for these addresses alone; their clients' policies stand as they were written last. */
 int egress_gate_write_some(struct egress_gate *gate, const struct sorted *clients,
                            const ip_list *addresses, bool may_remove, struct faults *faults);
 

@@ -4,13 +4,15 @@
 
 #include "apply/egress/gateway.h"
 #include "apply/egress/layout.h"
+#include "apply/egress/policies.h"
 
 struct egress_gateway_programs; /* of bpf/egress_gateway.skel.h */
 
 struct installed_client {
     struct ip address;
     uint32_t id;
-    char *pod; /* "namespace/name"; NULL: an earlier agent's, not named yet */
+    uint32_t policy; /* of the map's */
+    char *pod;       /* "namespace/name"; NULL: an earlier agent's, not named yet */
 };
 
 struct egress_idle; /* of idle.h */
@@ -36,6 +38,7 @@ struct egress_gate {
 
     uint32_t last_id;
     struct sorted clients; /* struct installed_client */
+    struct egress_policies policies;
 };
 
 /* Gives a gateway's programs, which are not loaded yet, the maps of the NAT plane, and the length

@@ -24,11 +24,11 @@ struct egress_plane {
     uint32_t set_limit; /* one more than the highest id of a set */
 
     /* What is in the maps. */
-    struct sorted sets;     /* struct egress_installed_set */
+    struct sorted sets; /* struct egress_installed_set */
     struct egress_policies policies;
-    struct sorted pods;     /* struct egress_installed_pod */
-    struct sorted seen;     /* uint32_t: of interfaces */
-    struct sorted bridges;  /* struct egress_port */
+    struct sorted pods;    /* struct egress_installed_pod */
+    struct sorted seen;    /* uint32_t: of interfaces */
+    struct sorted bridges; /* struct egress_port */
 
     uint32_t last_set;   /* given out last */
     uint32_t generation; /* of gateways, given out last */

@@ -3,8 +3,8 @@
  * Policies in a map; see policies.h.
  *
  * A policy is known by its content, and has a number in the map. Numbers are given out in turn, so
- * that a program which has just read one never finds another policy's routes under it. Policies have
- * no names there: what an earlier agent has left goes with the first removals.
+ * that a program which has just read one never finds another policy's routes under it. Policies
+ * have no names there: what an earlier agent has left goes with the first removals.
  */
 #include "apply/egress/policies.h"
 
@@ -175,8 +175,9 @@ static int list_routes(const struct egress_policies *policies,
     return 0;
 }
 
-int egress_policies_write(struct egress_policies *policies, const struct egress_destinations *wanted,
-                          struct sorted *ret_routes, int *written)
+int egress_policies_write(struct egress_policies *policies,
+                          const struct egress_destinations *wanted, struct sorted *ret_routes,
+                          int *written)
 {
     int r = number_all(policies, wanted->policies);
     if (r == 0)

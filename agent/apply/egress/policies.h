@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policies and stays in a map "egress_routes": which destinations go to which set. The clients' plane
- * and the gateway's have one each. Internal to apply/egress/.
+ * Policies and stays in a map "egress_routes": which destinations go to which set. The clients'
+ * plane and the gateway's have one each. Internal to apply/egress/.
  */
 #pragma once
 
@@ -40,8 +40,9 @@ uint32_t egress_policy_id(const struct egress_policies *policies,
 
 /* Writes what lacks, with a number for each policy, and counts that. `ret_routes`: all that are
  * wanted, for egress_policies_drop(). Returns 0 or -errno. */
-int egress_policies_write(struct egress_policies *policies, const struct egress_destinations *wanted,
-                          struct sorted *ret_routes, int *written);
+int egress_policies_write(struct egress_policies *policies,
+                          const struct egress_destinations *wanted, struct sorted *ret_routes,
+                          int *written);
 
 /* Removes what is not wanted, when nobody points to it any more. Returns 0 or -errno. */
 int egress_policies_drop(struct egress_policies *policies, const struct egress_destinations *wanted,

@@ -285,13 +285,25 @@ static int write_clients_side(struct egress_engine *egress, struct round *round,
     return r;
 }
 
+static int write_gateways_side(struct egress_engine *egress, const struct round *round,
+                               struct faults *faults)
+{
+    const struct egress_gate_wanted wanted = {
+        .clients = &egress->plan.clients,
+        .policies = &egress->plan.gateway_policies,
+        .stays = egress->plan.gateway_stays.items,
+        .stay_count = egress->plan.gateway_stays.count,
+        .may_remove = round->may_remove,
+    };
+    return egress_gate_write(egress->gateway.gate, &wanted, faults);
+}
+
 static int write_maps(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
     int clients = egress->plane ? write_clients_side(egress, round, &faults) : 0, r = 0;
     if (clients >= 0 && egress->gateway.gate)
-        r = egress_gate_write(egress->gateway.gate, &egress->plan.clients, round->may_remove,
-                              &faults);
+        r = write_gateways_side(egress, round, &faults);
     egress_report(egress, "maps", &faults);
     if (clients < 0 || r < 0)
         return clients < 0 ? clients : r;
@@ -330,6 +342,8 @@ static int write_egress(struct engine *engine, struct round *round)
     else if (has_rows(egress))
         r = write_rows(egress, round);
     egress->behind &= r < 0;
+    if (egress->gateway.gate && egress_follows(egress)) /* before its program answers a probe */
+        egress_gate_beat(egress->gateway.gate, clock_mono_ms());
     if (r == 0 && (egress->dirty || egress->moved || has_rows(egress)))
         r = follow_node(egress, round);
     return r < 0 ? r : prove(egress, round);
