@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/containerd.h"
 #include "base/file.h"
 #include "cni/install.h"
 #include "cni/request.h"
@@ -25,7 +26,8 @@ enum { EXIT_USAGE = 64 };
 static const char usage[] =
     "usage: agent-cni install [--bin-dir DIR] [--conf-dir DIR] [--conflist FILE]\n"
     "Copies the plugin and the list of plugins to where container runtimes look for them:\n"
-    "/opt/cni/bin and /etc/cni/net.d. Otherwise it is run by a container runtime, which sets\n"
+    "the folder that containerd's configuration names (bin_dir), else /opt/cni/bin; and\n"
+    "/etc/cni/net.d. Otherwise it is run by a container runtime, which sets\n"
     "CNI_COMMAND. See agent-cni(8).\n";
 
 /* All of standard input, NUL-terminated. */
@@ -102,8 +104,9 @@ static int command(int argc, char **argv)
         { "conflist", required_argument, NULL, 'l' }, { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, 'v' },        { NULL, 0, NULL, 0 },
     };
+    AUTOFREE char *bin_dir = containerd_bin_dir();
     struct cni_install wanted = { .program = "/proc/self/exe",
-                                  .bin_dir = "/opt/cni/bin",
+                                  .bin_dir = bin_dir ? bin_dir : "/opt/cni/bin",
                                   .conf_dir = "/etc/cni/net.d",
                                   .conflist = FINGERPOST_CONFLIST };
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {

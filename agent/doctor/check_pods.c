@@ -13,12 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/containerd.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 
 #define CONF_DIR   "/etc/cni/net.d"
-#define CONTAINERD "/etc/containerd/config.toml"
+#define CONTAINERD CONTAINERD_CONFIG
 #define PLUGIN     "\"agent-cni\""
 #define BIN_DIR    "/opt/cni/bin"
 #define VERSION    "agent-cni " FINGERPOST_VERSION
@@ -32,24 +33,6 @@ static bool gives_addresses(struct visit *visit)
         return true;
     visit_skip(visit, "pods is not enabled");
     return false;
-}
-
-/* The value of a key in containerd's file, where it stands for itself; NULL: it is not there. */
-static char *containerd_value(const char *content, const char *key)
-{
-    for (const char *line = content; line; line = strchr(line, '\n')) {
-        line += strspn(line, " \t\n");
-        if (strncmp(line, key, strlen(key)) != 0)
-            continue;
-        const char *at = line + strlen(key);
-        at += strspn(at, " \t");
-        if (*at != '=')
-            continue;
-        at += 1 + strspn(at + 1, " \t");
-        if (*at == '"' || *at == '\'')
-            return strndup(at + 1, strcspn(at + 1, "\"'\n"));
-    }
-    return NULL;
 }
 
 static void check_runtime(struct visit *visit)
@@ -146,15 +129,8 @@ static void check_network(struct visit *visit)
 /* Where containerd looks for plugins, which the caller frees; NULL: no memory. */
 static char *plugin_folder(void)
 {
-    AUTOFREE char *content = NULL;
-    size_t size;
-    if (file_read(CONTAINERD, FILE_MAX, &content, &size) < 0)
-        return strdup(BIN_DIR);
-    char *folder = containerd_value(content, "bin_dir");
-    if (folder && *folder)
-        return folder;
-    free(folder);
-    return strdup(BIN_DIR);
+    char *folder = containerd_bin_dir();
+    return folder ? folder : strdup(BIN_DIR);
 }
 
 /* By what it says of itself: nothing is run. */

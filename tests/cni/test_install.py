@@ -99,3 +99,21 @@ def test_a_step_that_fails(tmp_path, call):
 @pytest.mark.parametrize("path", sorted(SHIPPED.iterdir()), ids=lambda path: path.name)
 def test_what_is_shipped_can_be_installed(tmp_path, path):
     assert install(tmp_path, conflist=path).returncode == 0
+
+
+@pytest.mark.parametrize("line, folder", [
+    ('    bin_dir = "/opt/lib/cni"', "opt/lib/cni"), ("  bin_dirs = ['/opt/one', '/opt/cni/bin']", "opt/one"),
+    ('  # bin_dir = "/opt/other"', "opt/cni/bin"), (None, "opt/cni/bin")])
+def test_where_the_runtime_looks(tmp_path, line, folder):
+    """Without --bin-dir it goes where containerd looks, as doctor does: Debian's looks in /usr/lib/cni."""
+    for name in ("etc/containerd", "opt"):
+        (tmp_path / name).mkdir(parents=True)
+    if line:
+        (tmp_path / "etc/containerd/config.toml").write_text(f"[plugins.cri.cni]\n{line}\n")
+    words = f"{PLUGIN} install --conf-dir={tmp_path}/net.d --conflist={SHIPPED}/10-fingerpost.conflist"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-ec",
+         f"mount --bind {tmp_path}/opt /opt; mount --bind {tmp_path}/etc /etc; exec {words}"],
+        capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / folder / "agent-cni").exists()
