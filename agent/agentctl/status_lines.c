@@ -6,6 +6,7 @@
 
 #include "agentctl/field.h"
 #include "agentctl/output.h"
+#include "base/macro.h"
 
 enum { FAULTS_SHOWN = 3 }; /* of a subsystem, without -v: one screen is the promise */
 
@@ -21,17 +22,31 @@ size_t fault_count(const struct doc *status, const char *subsystem)
     return count;
 }
 
+/* Of one object among many; else it is of the host, and what is told of objects may follow from it.
+ */
+static bool is_of_object(const struct doc *fault)
+{
+    static const char *const kinds[] = { "Service ", "EndpointSlice ", "Pod " };
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (strncmp(field(fault, "place"), kinds[i], strlen(kinds[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 void add_faults(struct text *out, const struct ctl *ctl, const struct doc *status,
                 const char *subsystem)
 {
     size_t shown = 0;
 
-    doc_each(fault, doc_get(status, "faults")) {
-        if (!field_is(fault, "subsystem", subsystem))
-            continue;
-        if (ctl->verbose || shown < FAULTS_SHOWN)
-            add_fault(out, fault, status_indent);
-        shown++;
+    for (int objects = 0; objects < 2; objects++) {
+        doc_each(fault, doc_get(status, "faults")) {
+            if (!field_is(fault, "subsystem", subsystem) || is_of_object(fault) != objects)
+                continue;
+            if (ctl->verbose || shown < FAULTS_SHOWN)
+                add_fault(out, fault, status_indent);
+            shown++;
+        }
     }
     if (!ctl->verbose && shown > FAULTS_SHOWN)
         text_addf(out, "%s%zu more (agentctl faults)\n", status_indent, shown - FAULTS_SHOWN);

@@ -101,7 +101,7 @@ static const char *describe_bgp(const struct doc *status, struct text *out)
     }
     if (field_true(bgp, "expectsNone"))
         return "OK";
-    return established == 0 ? "FAIL" : established < peers ? "WARN" : "OK";
+    return established == 0 || established < peers ? "WARN" : "OK";
 }
 
 /* Shown where services are registered with Consul's agent. */
@@ -171,19 +171,20 @@ static const char *describe_config(const struct doc *status, struct text *out)
     return "WARN";
 }
 
+/* What others depend on comes first: an interface that is gone takes routes and sessions along. */
 static const struct {
     const char *title, *subsystem;
     const char *(*describe)(const struct doc *status, struct text *out);
 } subsystems[] = {
+    { "Config", "config", describe_config },
     { "Manifests", "manifests", describe_manifests },
     { "Kubernetes", "kubernetes", describe_kubernetes },
+    { "Services", "services", describe_services },
+    { "Firewall", "firewall", describe_firewall },
+    { "Egress", "egress", describe_egress },
     { "Routes", "routes", describe_routes },
     { "BGP", "bgp", describe_bgp },
-    { "Services", "services", describe_services },
-    { "Egress", "egress", describe_egress },
-    { "Firewall", "firewall", describe_firewall },
     { "Consul", "consul", describe_consul },
-    { "Config", "config", describe_config },
 };
 
 /* The lines of known subsystems with bad news, or of those without. */

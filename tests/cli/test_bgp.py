@@ -35,11 +35,11 @@ def test_why_there_are_no_peers(ctl, agent, facts, hint):
 
 BGP_LINES = {
     "OK    2/2 peers established, 5 prefixes announced": {},
-    "FAIL  0/0 peers established, 0 prefixes announced": {
+    "WARN  0/0 peers established, 0 prefixes announced": {
         "peers": 0, "established": 0, "announced": 0,
     },
     "WARN  1/2 peers established, 1 prefix announced": {"established": 1, "announced": 1},
-    "FAIL  0/2 peers established, 0 prefixes announced": {"established": 0, "announced": 0},
+    "WARN  0/2 peers established, 0 prefixes announced": {"established": 0, "announced": 0},
     "OK    2/2 peers established, 5 prefixes announced; BIRD has 1 of 3 ipv4 routes": {
         "learned": {"ipv4": 1, "ipv6": None},
     },

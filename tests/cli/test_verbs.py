@@ -15,8 +15,8 @@ node-7 · agent 0.1.0 · up 3d 4h · healthy
 All is well: routes are in the kernel; BIRD is not asked (bird.socket).
 
   Manifests   OK    synced, 12 objects in 3 files, last event 3d 4h ago
-  Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
   Services    off
+  Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
 """
 
 DEGRADED = """\
@@ -27,8 +27,8 @@ node-7 · agent 0.1.0 · up 3d 4h · degraded: 2 faults
               -> use 1..65535
   Kernel      WARN  1 fault
               lo: is down (for 3d 4h)
-  Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
   Services    OK    2 services, 12 endpoints, 1225 flows; tcx on eth0, eth1 and 3 more
+  Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
 """
 
 MISSING = """\
@@ -168,6 +168,17 @@ def test_status_shows_faults_of_egress(ctl, agent, egress, row):
     agent({"/v1/status": documents.status(egress=egress, health="degraded", faults=[fault(subsystem="egress")])})
     output = ctl.run()[1]
     assert row in output and output.count("Egress ") == 1
+
+
+def test_the_cause_comes_first(ctl, agent):
+    """An uplink that is gone, before the Services and sessions that it takes down; no row is worse than the headline."""
+    told = [fault(subsystem="bgp", place="session tor_v4", message="is down"),
+            fault(subsystem="services", place="Service default/web", message="no way to 10.224.0.1"),
+            fault(subsystem="services", place="interface eth0", message="is gone")]
+    agent({"/v1/status": documents.status(health="degraded", faults=told, bgp=documents.bgp(established=0, announced=0))})
+    output = ctl.run()[1]
+    places = [output.index(place) for place in ("interface eth0", "Service default/web", "session tor_v4")]
+    assert places == sorted(places) and "FAIL" not in output, output
 
 
 def test_all_is_well_claims_what_is_known(ctl, agent):

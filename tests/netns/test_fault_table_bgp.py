@@ -141,7 +141,7 @@ def nothing_is_exported(world):
 
 @rows(6, cause="BIRD has no BGP session: nothing is announced",
       remedy="give BIRD a BGP protocol with `table fingerpost4;",
-      says={"status": "BGP         FAIL  0/0 peers established",
+      says={"status": "BGP         WARN  0/0 peers established",
             EXPLAIN: UNHEARD + ": BIRD has no BGP session"})
 def there_is_no_session(world):
     text = world.texts["node.conf"]
@@ -218,7 +218,7 @@ def the_interface_to_the_router_is_down(world):
 
 @rows(61, cause=("tor_v4", "the session with AS 64600 is down: Socket: Connection refused"),
       remedy="birdc show protocols all tor_v4", beside="the session with AS 64600 is down",
-      says={"status": "BGP         FAIL  0/2 peers"})
+      says={"status": "BGP         WARN  0/2 peers"})
 def the_router_s_bgp_is_killed(world):
     world.lab.tor.bird.process.kill()
     world.lab.tor.bird.process.wait()
