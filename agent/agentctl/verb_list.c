@@ -277,18 +277,27 @@ static void add_addresses(struct text *out, const struct doc *list, bool interna
     }
 }
 
+/* Whether it may be announced at all: a ClusterIP is not, by services.advertise. */
+static bool is_wanted(const struct doc *address)
+{
+    return !field_is(address, "reason", "not-advertised") &&
+           !field_is(address, "reason", "opted-out");
+}
+
 static void service_row(struct table *table, const struct doc *item)
 {
     AUTOTEXT struct text addresses = { 0 }, ports = { 0 }, announced = { 0 };
     AUTOTEXT struct text node_ports = { 0 }, place = { 0 }, faults = { 0 };
     const struct doc *traffic = doc_get(item, "traffic");
     const struct doc *list = doc_get(item, "addresses");
-    unsigned count = 0;
+    unsigned count = 0, wanted = 0;
 
     add_addresses(&addresses, list, false);
     add_addresses(&addresses, list, true);
-    doc_each(address, list)
+    doc_each(address, list) {
         count += field_is(address, "state", "announced");
+        wanted += is_wanted(address);
+    }
     doc_each(port, doc_get(item, "ports")) {
         add_comma(&ports);
         text_addf(&ports, "%s/%s", field(port, "port"), field(port, "protocol"));
@@ -301,7 +310,8 @@ static void service_row(struct table *table, const struct doc *item)
         add_comma(&addresses);
         text_addf(&addresses, "pending: %s", field(lack, "reason"));
     }
-    text_addf(&announced, "%u/%u", count, list ? list->count : 0);
+    if (wanted > 0)
+        text_addf(&announced, "%u/%u", count, wanted);
     add_source(&place, "", item);
     const char *const cells[] = {
         field(item, "namespace"),
@@ -334,7 +344,9 @@ int verb_services(const struct ctl *ctl, char **args)
     const struct doc *items = answer_items(ctl, "/v1/services", &answer, &status);
     if (!items)
         return status;
-    struct table *table = table_new(ctl, service_columns);
+    struct ctl wide = *ctl;
+    wide.wide |= ctl->verbose;
+    struct table *table = table_new(&wide, service_columns);
     doc_each(item, items)
         service_row(table, item);
     text_add_count(&total, items->count, "service");

@@ -164,12 +164,22 @@ int verb_flows(const struct ctl *ctl, char **args)
                        field_true(answer.root, "truncated") ? "; there are more (--limit)" : "");
 }
 
+/* Arrays that are whole from the start: that they are full says nothing. */
+static bool is_fixed(const struct doc *map)
+{
+    return field_is(map, "name", "control") || field_is(map, "name", "pressure") ||
+           field_is(map, "name", "peers");
+}
+
 static void map_row(struct table *table, const struct doc *item)
 {
     AUTOTEXT struct text fill = { 0 }, memory = { 0 };
     int64_t entries = field_int(item, "entries"), capacity = field_int(item, "capacity");
 
-    text_addf(&fill, "%" PRId64 "%%", capacity > 0 ? entries * 100 / capacity : 0);
+    if (is_fixed(item))
+        text_add_char(&fill, '-');
+    else
+        text_addf(&fill, "%" PRId64 "%%", capacity > 0 ? entries * 100 / capacity : 0);
     add_bytes(&memory, field_int(item, "bytes"));
     const char *const cells[] = {
         field(item, "name"), field(item, "entries"), field(item, "capacity"),

@@ -89,9 +89,34 @@ static int parse_destination(const char *word, struct place *ret, enum protocol 
     if (ip_port_parse(place, &ret->ip, &ret->port) < 0)
         return bad("DST", word,
                    reason_of(place, "not ADDRESS:PORT, such as 10.96.0.10:80 or [fd00::1]:80"));
-    if (ret->port == 0)
-        return bad("DST", word, "no port; an IPv6 address stands in brackets before it");
     return EXIT_OK;
+}
+
+/* The first port that a Service has at an address without one, of the protocol if that was named.
+ */
+static int find_port(const struct ctl *ctl, const char *word, bool named, struct place *place,
+                     enum protocol *protocol)
+{
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text path = { 0 };
+    char address[IP_STRLEN];
+
+    text_addf(&path, "/v1/explain?address=%s", ip_str(&place->ip, address));
+    if (answer_try(ctl, text_str(&path), ctl->timeout_ms, NULL, &answer) == 0) {
+        doc_each(frontend, doc_get(doc_get(answer.root, "nat"), "frontends")) {
+            enum protocol found;
+            if (protocol_parse(field(frontend, "protocol"), &found) < 0 ||
+                (named && found != *protocol))
+                continue;
+            *protocol = found;
+            place->port = (uint16_t)field_int(frontend, "port");
+            return EXIT_OK;
+        }
+    }
+    return bad(
+        "DST", word,
+        "no port; no Service has one there; an IPv6 address stands in brackets before it; of a "
+        "ping: ADDRESS/ICMP");
 }
 
 /* As the kernel takes names of interfaces. */
@@ -138,6 +163,8 @@ static int write_path(const struct ctl *ctl, char **args, struct text *path)
     int r = parse_source(args[0], &source);
     if (r == EXIT_OK)
         r = parse_destination(args[1], &destination, &protocol);
+    if (r == EXIT_OK && destination.port == 0 && protocol != PROTOCOL_ICMP)
+        r = find_port(ctl, args[1], strchr(args[1], '/'), &destination, &protocol);
     if (r == EXIT_OK && source.ip.family != destination.ip.family)
         r = bad("DST", args[1], "not of the family of SRC");
     if (r == EXIT_OK && ctl->in)
@@ -167,15 +194,27 @@ static void add_verdict(struct text *out, const struct ctl *ctl, const struct do
         text_add(out, field_is(egress, "side", "client") ? ", to a gateway" : ", by this gateway");
 }
 
-/* `assumed`: the question named no protocol. */
+/* Whether a port was found by us: an address was given, bare IPv6 ones have colons, too. */
+static bool lacks_port(const char *word)
+{
+    struct ip ip;
+    const char *slash = strrchr(word, '/');
+    AUTOFREE char *address = strndup(word, strcspn(word, "/"));
+    const bool ping = slash && strcasecmp(slash + 1, protocol_name(PROTOCOL_ICMP)) == 0;
+    return !ping && address && ip_parse(address, &ip) == 0;
+}
+
+/* `asked`: the destination as it was given. */
 static void add_story(struct text *out, const struct ctl *ctl, const struct doc *trace,
-                      bool assumed)
+                      const char *asked)
 {
     text_addf(out, "%s -> %s/%s: ", field(trace, "source"), field(trace, "destination"),
               field(trace, "protocol"));
     add_verdict(out, ctl, trace);
     text_add_char(out, '\n');
-    if (assumed)
+    if (lacks_port(asked))
+        text_add(out, "  port      the first that a Service has there, since none was named\n");
+    else if (!strchr(asked, '/'))
         text_add(out, "  protocol  TCP, since none was named; /UDP or /SCTP behind the port\n");
     doc_each(step, doc_get(trace, "steps")) {
         text_addf(out, "  %-10s", field(step, "step"));
@@ -198,6 +237,6 @@ int verb_trace(const struct ctl *ctl, char **args)
     r = answer_get(ctl, text_str(&path), &answer);
     if (r != EXIT_OK)
         return r;
-    add_story(&out, ctl, answer.root, !strchr(args[1], '/'));
+    add_story(&out, ctl, answer.root, args[1]);
     return print_lines(&out, EXIT_OK);
 }

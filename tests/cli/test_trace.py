@@ -130,3 +130,15 @@ def test_without_a_protocol_it_is_tcp_and_says_so(ctl, agent):
     code, output, _ = ctl.run("trace", "10.0.0.1", "10.0.0.2:80")
     assert code == 0
     assert output.splitlines()[1] == "  protocol  TCP, since none was named; /UDP or /SCTP behind the port"
+
+
+def test_an_address_without_a_port_is_asked_by_its_first(ctl, agent):
+    asked = {**asked_documents.EXPLANATION, "nat": {"frontends": [{"port": 53, "protocol": "UDP"}, {"port": 80, "protocol": "TCP"}]}}
+    agent({"/v1/explain?address=10.0.0.2": asked,
+           question("10.0.0.1", "10.0.0.2:53", "UDP"): {**asked_documents.TRACE, "protocol": "UDP"},
+           question("10.0.0.1", "10.0.0.2:80", "TCP"): asked_documents.TRACE})
+    code, output, _ = ctl.run("trace", "10.0.0.1", "10.0.0.2")
+    assert code == 0 and "/UDP: forward" in output and "the first that a Service has there" in output
+    assert "/TCP: forward" in ctl.run("trace", "10.0.0.1", "10.0.0.2/TCP")[1]
+    code, _, errors = ctl.run("trace", "10.0.0.1", "10.0.0.2/SCTP")
+    assert code == 64 and "no Service has one there" in errors

@@ -244,14 +244,20 @@ def test_services(ctl, agent):
         0,
         "NAMESPACE NAME TYPE         ADDRESSES           ANNOUNCED PORTS          VERDICT"
         " STARTED REFUSED\n"
-        "default   web  LoadBalancer 10.0.0.1, 10.96.0.1       1/2 80/TCP, 53/UDP -      "
+        "default   web  LoadBalancer 10.0.0.1, 10.96.0.1       1/1 80/TCP, 53/UDP -      "
         "       -       -\n"
-        "default   db   ClusterIP    -                         0/0 80/TCP, 53/UDP -      "
+        "default   db   ClusterIP    -                           - 80/TCP, 53/UDP -      "
         "       -       -\n"
         "\n"
         "2 services.\n",
         "",
     )
+
+
+def test_services_verbose_is_wide(ctl, agent):
+    agent({"/v1/services": items("ServiceList", [documents.SERVICE])})
+    assert ctl.run("services", "-v") == ctl.run("services", "-o", "wide")
+    assert "NODE PORTS" in ctl.run("services", "-v")[1]
 
 
 def test_services_without_an_address(ctl, agent):
