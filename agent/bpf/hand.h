@@ -12,6 +12,7 @@
 #include "bpf/limit.h"
 #include "bpf/opened.h"
 #include "bpf/reject.h"
+#include "bpf/reset.h"
 #include "bpf/send.h"
 #include "bpf/translate.h"
 #include "bpf/ways.h"
@@ -98,10 +99,38 @@ ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *c
     return r < 0 ? SHOT : r;
 }
 
-/* Answers as the kernel does: its own sockets each time, others as often as the limit allows. */
+/*
+ * A refused TCP segment of IPv6 from this machine gets a reset. An ICMP error reaches the sender's
+ * socket while connect() still has it, and IPv6, other than IPv4, forgets it then: the caller would
+ * be refused when the SYN is sent again, a second later. Who is elsewhere gets errors as kube-proxy
+ * sends them, and so does what has extension headers.
+ */
+ALWAYS_INLINE int gets_reset(struct __sk_buff *skb, const struct packet *packet, __u32 kind)
+{
+    return kind == ANSWER_PORT_UNREACHABLE && packet->family == 6 &&
+           packet->tuple.protocol == IPPROTO_TCP && packet->shape == SHAPE_PORTS &&
+           packet->l4 == L3 + sizeof(struct ipv6hdr) &&
+           (packet->hook == NAT_HOOK_POD_IN || is_own(skb, packet)) && !(packet->tcp & TCP_RST);
+}
+
+/* Returns 0, or < 0: the packet is to be dropped. */
+GLOBAL int reset_sender(struct __sk_buff *skb)
+{
+    struct ipv6hdr ip;
+    const struct scratch *room = scratch_get();
+    if (!room || !answer_frame(skb) || bpf_skb_load_bytes(skb, L3, &ip, sizeof(ip)) ||
+        !answer_addressed6(skb, &ip) || reset_make(skb, &room->packet) < 0)
+        return -1;
+    return answer_swap_macs(skb);
+}
+
+/* Answers as the kernel does: its own sockets each time, others by ICMP as often as the limit
+ * allows; its resets have none. */
 ALWAYS_INLINE int answer(struct __sk_buff *skb, const struct nat_control *control,
                          const struct packet *packet, __u32 kind)
 {
+    if (gets_reset(skb, packet, kind))
+        return reset_sender(skb) < 0 ? SHOT : send_answer(skb, control, packet);
     if (!is_own(skb, packet) && !may_answer(control, &packet->tuple.src, packet->family))
         return SHOT;
     if (answer_with(skb, kind, packet->mtu) < 0)

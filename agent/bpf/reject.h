@@ -56,12 +56,18 @@ static __always_inline int answer_forbidden_type(const struct icmp_upper *upper,
     return type < 128 || type == 137; /* 137: redirect */
 }
 
+/* Whether the frame was for this host alone. */
+static __always_inline int answer_frame(struct __sk_buff *skb)
+{
+    return skb->pkt_type != PACKET_BROADCAST && skb->pkt_type != PACKET_MULTICAST &&
+           skb->pkt_type != PACKET_OTHERHOST;
+}
+
 static __always_inline int answer_wanted(struct __sk_buff *skb, const struct icmp_upper *upper)
 {
     __u8 type;
 
-    if (skb->pkt_type == PACKET_BROADCAST || skb->pkt_type == PACKET_MULTICAST ||
-        skb->pkt_type == PACKET_OTHERHOST || upper->later)
+    if (!answer_frame(skb) || upper->later)
         return 0;
     if (upper->protocol != (upper->version == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
         return 1;

@@ -5,7 +5,7 @@ import abi
 import pytest
 from bpf import NEXT, REDIRECT, SHOT
 from packets import ETHER, frame
-from scapy.layers.inet import ICMP, IP, Ether
+from scapy.layers.inet import ICMP, IP, TCP, Ether
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.layers.sctp import SCTP
 from world import CLIENT, LED, MACS, NODE, NOWHERE, POD1, POD2, REMOTE
@@ -51,14 +51,31 @@ def hops(packet):
     return packet[IP].ttl if IP in packet else packet[IPv6].hlim
 
 
-def assert_refused(nat, result, packet, family, service, cause):
-    """An ICMP port unreachable to the sender, told of the service."""
-    assert result.verdict == REDIRECT
-    given = Ether(bytes(packet))
-    assert (ip(result.packet).src, ip(result.packet).dst) == (ip(given).dst, ip(given).src)
+def assert_unreachable(result, packet, family):
     body = result.data[ETHER + HEADER[family] :]
     assert tuple(body[:2]) == {4: (3, 3), 6: (1, 4)}[family]
     assert body[8:] == bytes(packet)[ETHER:]
+
+
+def assert_reset(result, packet):
+    """RFC 9293, 3.5.2: of a SYN; checksums are right."""
+    got, given = result.packet[TCP], packet[TCP]
+    assert (got.sport, got.dport, got.flags) == (given.dport, given.sport, "RA")
+    assert (got.seq, got.ack, len(got.payload)) == (0, given.seq + 1 + len(given.payload), 0)
+    summed = result.packet.copy()
+    del summed[TCP].chksum
+    assert got.chksum == Ether(bytes(summed))[TCP].chksum
+
+
+def assert_refused(nat, result, packet, family, service, cause, way="outside"):
+    """An ICMP port unreachable to the sender, or a reset (hand.h), told of the service."""
+    assert result.verdict == REDIRECT
+    given = Ether(bytes(packet))
+    assert (ip(result.packet).src, ip(result.packet).dst) == (ip(given).dst, ip(given).src)
+    if family == 6 and way in ("pod", "node") and TCP in given:
+        assert_reset(result, given)
+    else:
+        assert_unreachable(result, packet, family)
     assert nat.refusals() == {cause: 1}
     assert nat.halves() == 0
     if service:
@@ -188,7 +205,7 @@ def test_no_endpoints(nat, family, protocol, way, kind):
     )
     hook, packet, ingress = first(way, family, protocol, KINDS[kind])
     result = nat.send(hook, packet, ingress=ingress)
-    assert_refused(nat, result, packet, family, service, "no-endpoints")
+    assert_refused(nat, result, packet, family, service, "no-endpoints", way)
 
 
 @ways
@@ -210,7 +227,7 @@ def test_undefined_port(nat, family, protocol, way):
     service = nat.service(VIP[family], 80, [(POD2[family], 8080)], protocol=protocol)
     hook, packet, ingress = first(way, family, protocol, VIP, port=81)
     result = nat.send(hook, packet, ingress=ingress)
-    assert_refused(nat, result, packet, family, service, "undefined-port")
+    assert_refused(nat, result, packet, family, service, "undefined-port", way)
 
 
 @ways
@@ -218,7 +235,7 @@ def test_port_of_the_other_protocol(nat, family, way):
     service = nat.service(VIP[family], 80, [(POD2[family], 8080)], protocol=abi.TCP)
     hook, packet, ingress = first(way, family, abi.UDP, VIP)
     result = nat.send(hook, packet, ingress=ingress)
-    assert_refused(nat, result, packet, family, service, "undefined-port")
+    assert_refused(nat, result, packet, family, service, "undefined-port", way)
 
 
 @pytest.mark.parametrize("way", ("outside", "pod", "node"))
@@ -232,7 +249,7 @@ def test_any_protocol_to_a_cluster_ip_is_refused(nat, family, way, upper):
         body = ICMP(type=8) / b"ping" if family == 4 else ICMPv6EchoRequest(data=b"ping")
     ip(packet).remove_payload()
     result = nat.send(hook, packet / body, ingress=ingress)
-    assert_refused(nat, result, packet / body, family, service, "undefined-port")
+    assert_refused(nat, result, packet / body, family, service, "undefined-port", way)
 
 
 @ways
@@ -257,7 +274,7 @@ def test_free_port_of_a_load_balancer(nat, family, protocol):
         assert_untouched(nat, nat.send(hook, packet), packet)
     hook, packet, ingress = first("node", family, protocol, LB, port=81)
     result = nat.send(hook, packet, ingress=ingress)
-    assert_refused(nat, result, packet, family, None, "unmapped-port")
+    assert_refused(nat, result, packet, family, None, "unmapped-port", "node")
 
 
 @pytest.mark.parametrize("way", ("outside", "pod"))
@@ -280,7 +297,7 @@ def test_what_is_not_for_a_service(nat, family, protocol):
 def test_node_to_a_guarded_address_of_nobody(nat, family, protocol):
     hook, packet, ingress = first("node", family, protocol, OTHER)
     result = nat.send(hook, packet, ingress=ingress)
-    assert_refused(nat, result, packet, family, None, "unmapped-port")
+    assert_refused(nat, result, packet, family, None, "unmapped-port", "node")
 
 
 def test_no_route_to_the_endpoint(nat, family, protocol):
