@@ -35,6 +35,8 @@ const char *explain_remedy(const char *reason)
           "find out who wrote it, and delete it or give that program another table" },
         { "local-address", "give the Service an address that no interface has" },
         { "connected-network", "give the Service an address outside networks of Nodes" },
+        { "node-network", "give the Service an address outside networks of Nodes, or name its "
+                          "range in an IPAddressPool or services.loadBalancerIPs" },
         { "pod-network", "give the Service an address outside services.clusterCIDRs" },
         { "service-network", "give the Service an address outside services.serviceCIDRs" },
         { "claimed", "agentctl addresses says which node has it" },

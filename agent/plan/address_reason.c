@@ -27,6 +27,7 @@ static const struct {
     [REASON_NODE_ADDRESS] = { "node-address", "it is a Node's own address" },
     [REASON_LOCAL_ADDRESS] = { "local-address", "an interface of this node has it" },
     [REASON_CONNECTED_NETWORK] = { "connected-network", "this node is connected to its network" },
+    [REASON_NODE_NETWORK] = { "node-network", "it is in the network of another Node" },
     [REASON_POD_NETWORK] = { "pod-network", "it is in a network of pods" },
     [REASON_SERVICE_NETWORK] = { "service-network", "it is in a network of ClusterIPs" },
     [REASON_CLAIMED] = { "claimed", "one node of its segment has it: no route announces it" },

@@ -27,6 +27,7 @@ enum address_reason {
     REASON_NODE_ADDRESS,        /* it is a Node's, whatever the service says */
     REASON_LOCAL_ADDRESS,       /* it is on an interface of this node */
     REASON_CONNECTED_NETWORK,   /* it is in a network that this node is connected to */
+    REASON_NODE_NETWORK,        /* it is in another Node's network, as far as can be known */
     REASON_POD_NETWORK,         /* it is in one of services.clusterCIDRs */
     REASON_SERVICE_NETWORK,     /* a load balancer's, in one of services.serviceCIDRs */
     REASON_CLAIMED,             /* one node of its segment has it on an interface: no route */

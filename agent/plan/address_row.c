@@ -113,8 +113,10 @@ static void real_address_fault(struct faults *faults, const struct candidate *ca
                                       "else give the Service an address of its own",
                                       ip_str(&candidate->address->ip, address), real->of);
     faults_add(faults, place ? place : "Service",
-               real->reason == REASON_LOCAL_ADDRESS && take
-                   ? take
+               real->reason == REASON_LOCAL_ADDRESS && take ? take
+               : real->reason == REASON_NODE_NETWORK
+                   ? "give the Service an address of its own; if the network is Services', name "
+                     "its range in an IPAddressPool, services.loadBalancerIPs or externalIPs"
                    : "give the Service an address of its own, or the annotation "
                      "fingerpost.io/announce: \"false\"",
                "%s is not announced: %s", ip_str(&candidate->address->ip, address),
@@ -301,7 +303,8 @@ int plan_address(const struct route_inputs *inputs, const struct ip *address,
                  struct address_row **ret_row, struct faults *faults)
 {
     struct real_address found;
-    const bool is_real = real_address_of(inputs->node, address, &found);
+    const bool is_real = real_address_of(inputs->node, address, &found) ||
+                         real_network_of(inputs->node, address, &found);
     CLEANUP(judging_done)
     struct judging judging = {
         .inputs = inputs,

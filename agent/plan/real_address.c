@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "model/node.h"
+#include "plan/advertised.h"
 #include "plan/link_table.h"
 
 #define IPVS_DEVICE "kube-ipvs0"
@@ -94,6 +95,66 @@ static const struct prefix *pods_with(const struct node_facts *facts, const stru
             return prefix;
     }
     return NULL;
+}
+
+static bool has_range_inside(const prefix_list *ranges, const struct prefix *network,
+                             const struct ip *ip)
+{
+    vec_each(const struct prefix, range, ranges) {
+        if (range->length >= network->length && prefix_contains(range, ip))
+            return true;
+    }
+    return false;
+}
+
+/* Whoever gives Services addresses out of such a range has said that they are nobody else's. */
+static bool is_meant_for_services(const struct node_facts *facts, const struct prefix *network,
+                                  const struct ip *ip)
+{
+    const struct config *config = facts->config;
+    return advertised_pool(facts->store, ip) ||
+           has_range_inside(&config->services.load_balancer_ips, network, ip) ||
+           has_range_inside(&config->services.external_ips, network, ip) ||
+           has_range_inside(&config->addresses.claim, network, ip);
+}
+
+bool real_network_around(const struct node_facts *facts, const struct ip *ip,
+                         struct prefix *ret_network)
+{
+    const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
+    const struct ip *own = NULL;
+    if (object)
+        own = ip->family == IP_V4 ? &to_node(object)->primary_v4 : &to_node(object)->primary_v6;
+    if (!own || own->family == IP_NONE || !facts->link_addresses)
+        return false;
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        if (!ip_equal(&address->ip, own) || address->length >= ip_bits(own))
+            continue;
+        *ret_network = ip_network(ip, address->length);
+        return true;
+    }
+    return false;
+}
+
+bool real_network_of(const struct node_facts *facts, const struct ip *ip,
+                     struct real_address *ret_real)
+{
+    struct prefix network;
+    const struct object *object;
+    char text[PREFIX_STRLEN];
+    if (!real_network_around(facts, ip, &network) || is_meant_for_services(facts, &network, ip))
+        return false;
+    for (size_t cursor = 0; (object = store_next(facts->store, KIND_NODE, &cursor));) {
+        const struct node *node = to_node(object);
+        if (!prefix_contains(&network, &node->primary_v4) &&
+            !prefix_contains(&network, &node->primary_v6))
+            continue;
+        ret_real->reason = REASON_NODE_NETWORK;
+        (void)snprintf(ret_real->of, sizeof(ret_real->of), "%s of %s", prefix_str(&network, text),
+                       object->name);
+        return true;
+    }
+    return false;
 }
 
 bool real_address_of(const struct node_facts *facts, const struct ip *ip,

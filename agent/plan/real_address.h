@@ -18,5 +18,18 @@ struct real_address {
 bool real_address_of(const struct node_facts *facts, const struct ip *ip,
                      struct real_address *ret_real);
 
+/*
+ * True if the address is in the network of another Node, by its InternalIP and the length that the
+ * network of this Node's own InternalIP has: nobody says how long others' are. It is not where an
+ * operator's word is nearer: an IPAddressPool has it, or a range of the configuration inside that
+ * network. REASON_NODE_NETWORK.
+ */
+bool real_network_of(const struct node_facts *facts, const struct ip *ip,
+                     struct real_address *ret_real);
+
+/* The network that real_network_of() takes an address to be in; false: none is known. */
+bool real_network_around(const struct node_facts *facts, const struct ip *ip,
+                         struct prefix *ret_network);
+
 /* The interface of this node that has the address, but for kube-proxy's; NULL: none, not known. */
 const struct link *real_interface_of(const struct node_facts *facts, const struct ip *ip);

@@ -60,17 +60,22 @@ def test_nodes_and_gateways_keep_their_addresses(lab):
     hosts = pods(lab, "one")
     service = Service(lab, "klipper", 61)
     nodes = [address_of(node, family) for node in lab.nodes for family in FAMILIES]
-    gateways = [node.gateway4 for node in lab.nodes]
+    gateways = [getattr(node, f"gateway{family}") for node in lab.nodes for family in FAMILIES]
     service.of["loadBalancer"] = (*nodes, *gateways)
     service.write(hosts["one1"], hosts["one2"])
-    for node in lab.nodes:
-        serve(node, ELSEWHERE)
+    for host in (*lab.nodes, lab.tor):
+        serve(host, ELSEWHERE)
+    asking = guests(lab)
     agents = start(lab)
-    assert [our_routes(node, [*nodes, node.gateway4]) for node in lab.nodes] == [[], []]
-    all_answer(fates([lab.client, node1, *guests(lab)], nodes, ELSEWHERE))
+    assert [our_routes(node, [*nodes, *gateways]) for node in lab.nodes] == [[], []]
+    all_answer(fates([lab.client, node1, *asking], nodes, ELSEWHERE))
     all_answer(fates([lab.client], nodes, PORT))
 
+    all_answer(fates(asking, gateways, ELSEWHERE))
+
     told = [f"{fault['place']}: {fault['message']}" for fault in agents[0].faults()]
+    assert any(f"{node2.gateway4} is not announced: it is in the network of another Node" in line
+               for line in told)
     assert (f"Service default/klipper: {node2.address4} is not announced: it is a Node's own "
             "address: node2") in told
     assert any(node1.gateway4 in line and "connected to its network" in line for line in told)

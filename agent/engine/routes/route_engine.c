@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/macro.h"
@@ -21,6 +22,7 @@
 #include "engine/routes/route_state.h"
 #include "plan/affected.h"
 #include "plan/pod_seen.h"
+#include "plan/real_address.h"
 #include "plan/shared_ports.h"
 
 static struct route_engine *to_routes(struct engine *engine)
@@ -76,16 +78,50 @@ static void configure(struct engine *engine, const struct config *config)
     to_routes(engine)->config = config;
 }
 
-/* Addresses that are left to other nodes, or shared with them for want of one that has it all. */
+/* Whether the address is in the network of a Node, as it is or was. */
+static bool is_near(const struct node_facts *facts, const struct object *object,
+                    const struct ip *ip)
+{
+    struct prefix network;
+    const struct node *node = object ? to_node(object) : NULL;
+    return node && real_network_around(facts, ip, &network) &&
+           (prefix_contains(&network, &node->primary_v4) ||
+            prefix_contains(&network, &node->primary_v6));
+}
+
+static bool moved(const struct change *change)
+{
+    if (!change->before || !change->after)
+        return true;
+    const struct node *before = to_node(change->before), *after = to_node(change->after);
+    return !ip_equal(&before->primary_v4, &after->primary_v4) ||
+           !ip_equal(&before->primary_v6, &after->primary_v6);
+}
+
+/*
+ * Addresses in another Node's network; and those that are left to other nodes, or shared with them
+ * for want of one that has all ports.
+ */
 static int note_other_node(struct route_engine *routes, const struct node_facts *facts,
                            const struct change *change)
 {
+    const struct object *any = change->after ? change->after : change->before;
+    if (any->kind != KIND_NODE)
+        return 0;
+    if (strcmp(any->name, facts->config->node) == 0) {
+        routes->work.all |= moved(change);
+        return 0;
+    }
+    const bool ports = shared_ports_affected(facts, change), place = moved(change);
     int r = 0;
-    if (!shared_ports_affected(facts, change))
-        return r;
+    if (!ports && !place)
+        return 0;
     sorted_each(struct address_row *const, row, &routes->plan.addresses) {
-        if (r == 0 && (*row)->by_nodes)
-            r = vec_push(&routes->work.addresses, (*row)->address);
+        const struct ip *ip = &(*row)->address;
+        bool near =
+            place && (is_near(facts, change->before, ip) || is_near(facts, change->after, ip));
+        if (r == 0 && (near || (ports && (*row)->by_nodes)))
+            r = vec_push(&routes->work.addresses, *ip);
     }
     return r;
 }

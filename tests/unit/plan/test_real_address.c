@@ -50,6 +50,17 @@ static void world_begin(struct world *world)
     give(world, link_named(&world->links, "nodelocaldns"), "10.96.0.10", "10.96.0.10/32");
 }
 
+static void assert_network(const struct world *world, const char *text, const char *expected)
+{
+    struct ip ip;
+    struct real_address real;
+    char found[REASON_STRLEN] = "";
+    assert_int_equal(ip_parse(text, &ip), 0);
+    if (real_network_of(&world->planning.facts, &ip, &real))
+        (void)snprintf(found, sizeof(found), "%s: %s", address_reason_name(real.reason), real.of);
+    assert_string_equal(found, expected);
+}
+
 static void world_done(struct world *world)
 {
     planning_done(&world->planning);
@@ -225,6 +236,38 @@ static void the_rest_of_its_service_stays(void **state)
                      "198.51.100.1:53/TCP loadBalancer, fd00:96::10:53/TCP clusterIP");
 }
 
+#define NODE(name, addresses) \
+    "apiVersion: v1\nkind: Node\nmetadata: {name: " name "}\nstatus: {addresses: [" addresses "]}\n"
+#define POOL                                                                             \
+    "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: lb}, spec: " \
+    "{addresses: [198.51.100.64/26]}}"
+
+/* Of another segment: how long its network is says nobody; as long as this node's own, then. */
+static void another_nodes_network_is_nobodys_service(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, NODE("node-3", "{type: InternalIP, address: 198.51.100.3}, "
+                                        "{type: InternalIP, address: '2001:db8:3::3'}"));
+    assert_network(&world, "198.51.100.1", ""); /* this Node's own address is not known yet */
+    put(&world.planning, NODE("node-1", "{type: InternalIP, address: 192.0.2.1}, "
+                                        "{type: InternalIP, address: '2001:db8:1::1'}"));
+    sorted_each(struct link_address, address, &world.addresses)
+        address->length = address->ip.family == IP_V6 ? 64 : 24;
+    assert_network(&world, "198.51.100.1", "node-network: 198.51.100.0/24 of node-3");
+    assert_network(&world, "2001:db8:3::1", "node-network: 2001:db8:3::/64 of node-3");
+    assert_network(&world, "198.51.101.1", "");
+    assert_network(&world, "2001:db8:4::1", "");
+    add_range(&world.planning.config->services.external_ips, "0.0.0.0/0"); /* says nothing of it */
+    assert_network(&world, "198.51.100.1", "node-network: 198.51.100.0/24 of node-3");
+    put(&world.planning, POOL);
+    assert_network(&world, "198.51.100.65", "");
+    assert_network(&world, "198.51.100.1", "node-network: 198.51.100.0/24 of node-3");
+    add_range(&world.planning.config->services.load_balancer_ips, "198.51.100.0/24");
+    assert_network(&world, "198.51.100.1", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +279,7 @@ int main(void)
         cmocka_unit_test(claims_on_them_are_told),
         cmocka_unit_test(a_cluster_ip_on_the_node_is_left_to_it),
         cmocka_unit_test(the_rest_of_its_service_stays),
+        cmocka_unit_test(another_nodes_network_is_nobodys_service),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
