@@ -236,10 +236,10 @@ DEFINE_CLEANUP(struct etcd_request *, request_free);
 static int on_sending(void *context, char *remote, char *local, int remote_port, int local_port)
 {
     struct etcd_request *request = context;
-    (void)remote, (void)local, (void)remote_port, (void)local_port;
+    (void)remote, (void)local, (void)remote_port;
     if (request->sent)
         return CURL_PREREQFUNC_ABORT;
-    request->dead = curl_peer_has_closed(request->exchange.transfer.easy);
+    request->dead = curl_peer_has_closed(request->client->loop, local_port);
     request->sent = !request->dead;
     return request->dead ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }

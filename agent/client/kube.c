@@ -22,6 +22,8 @@
 #include "client/kube_setup.h"
 #include "loop/curl.h"
 
+enum { DEAD_MOST = 32 }; /* more than loop/curl.c keeps connections */
+
 struct kube_client {
     struct kube_config *config;
     struct curl_loop *loop;
@@ -36,6 +38,8 @@ struct kube_request {
     bool started;
     bool once;     /* it must not be sent again */
     unsigned sent; /* how often it was begun to be sent */
+    bool dead;     /* the connection was closed at the other end: nobody can have heard it */
+    unsigned deads;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -69,12 +73,25 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 /* The connection is there, and the request is about to be written to it. */
 static int on_sending(void *context, char *remote, char *local, int remote_port, int local_port)
 {
-    (void)remote, (void)local, (void)remote_port, (void)local_port;
+    (void)remote, (void)local, (void)remote_port;
     struct kube_request *request = context;
     if (request->once && request->sent > 0)
         return CURL_PREREQFUNC_ABORT;
+    request->dead = request->once && curl_peer_has_closed(request->client->loop, local_port);
+    if (request->dead)
+        return CURL_PREREQFUNC_ABORT;
     request->sent++;
     return CURL_PREREQFUNC_OK;
+}
+
+/* Nobody can have heard it; libcurl closes that connection, and takes another one. */
+static bool try_again(struct kube_request *request)
+{
+    if (!request->dead || ++request->deads > DEAD_MOST)
+        return false;
+    request->dead = false;
+    *request->error = '\0';
+    return curl_loop_start(request->client->loop, &request->transfer) == 0;
 }
 
 static void request_free(struct kube_request *request)
@@ -87,15 +104,17 @@ DEFINE_CLEANUP(struct kube_request *, request_free);
 
 static void on_done(struct curl_transfer *transfer, CURLcode code)
 {
-    CLEANUP(request_freep)
     struct kube_request *request = CONTAINER_OF(transfer, struct kube_request, transfer);
+    if (code == CURLE_ABORTED_BY_CALLBACK && try_again(request))
+        return;
+    CLEANUP(request_freep) struct kube_request *owned = request;
     char words[CURL_ERROR_SIZE];
     const char *error = curl_error(code, request->error, words);
     if (code == CURLE_ABORTED_BY_CALLBACK)
         error = "the connection ended before an answer came";
     char why[KUBE_ERROR_LEN];
     if (code == CURLE_OK) {
-        request->handler->ended(request->context, NULL, NULL);
+        owned->handler->ended(owned->context, NULL, NULL);
         return;
     }
     long os_error = 0;

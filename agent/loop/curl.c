@@ -19,23 +19,50 @@
  */
 #include "loop/curl.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "base/clock.h"
 
 enum { CONNECTIONS_KEPT = 24 };
 
+struct kept {
+    int fd, port; /* its local one; 0: none */
+};
+
 struct curl_loop {
     sd_event *event;
     sd_event_source *timer;
     CURLM *multi;
+    struct kept kept[CONNECTIONS_KEPT]; /* connections that have answered; some are closed by now */
+    size_t kept_next;
 };
+
+/* One that has answered may be used again. libcurl tells of it only as long as the transfer is its
+ * own, and in no callback of the next transfer. */
+static void note_kept(struct curl_loop *loop, struct curl_transfer *transfer)
+{
+    long port = 0;
+    transfer->socket = CURL_SOCKET_BAD;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_ACTIVESOCKET, &transfer->socket);
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_LOCAL_PORT, &port);
+    if (transfer->socket == CURL_SOCKET_BAD)
+        return;
+    for (size_t i = 0; i < CONNECTIONS_KEPT; i++) {
+        if (loop->kept[i].port == port && loop->kept[i].fd == transfer->socket)
+            return;
+    }
+    loop->kept[loop->kept_next] = (struct kept){ transfer->socket, (int)port };
+    loop->kept_next = (loop->kept_next + 1) % CONNECTIONS_KEPT;
+}
 
 static void report_done(struct curl_loop *loop)
 {
@@ -44,9 +71,7 @@ static void report_done(struct curl_loop *loop)
         struct curl_transfer *transfer = NULL;
         CURLcode code = message->data.result;
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
-        /* libcurl tells of it only as long as the transfer is its own. */
-        transfer->socket = CURL_SOCKET_BAD;
-        (void)curl_easy_getinfo(transfer->easy, CURLINFO_ACTIVESOCKET, &transfer->socket);
+        note_kept(loop, transfer);
         (void)curl_multi_remove_handle(loop->multi, transfer->easy);
         transfer->done(transfer, code);
     }
@@ -170,13 +195,35 @@ void curl_loop_cancel(struct curl_loop *loop, struct curl_transfer *transfer)
     (void)curl_multi_remove_handle(loop->multi, transfer->easy);
 }
 
-bool curl_peer_has_closed(CURL *easy)
+/* What waits to be read before anything was asked is an end, too: that of TLS. */
+static bool has_ended(int fd)
 {
-    curl_socket_t fd = CURL_SOCKET_BAD;
-    if (curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd == CURL_SOCKET_BAD)
-        return false;
-    struct pollfd look = { .fd = fd, .events = POLLRDHUP };
-    return poll(&look, 1, 0) == 1 && look.revents & (POLLRDHUP | POLLHUP | POLLERR);
+    const short ends = POLLIN | POLLRDHUP | POLLHUP | POLLERR;
+    struct pollfd look = { .fd = fd, .events = ends };
+    return poll(&look, 1, 0) == 1 && look.revents & ends;
+}
+
+static int port_of(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } name = { 0 };
+    socklen_t size = sizeof(name);
+    if (getsockname(fd, &name.any, &size) < 0)
+        return 0;
+    return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
+}
+
+bool curl_peer_has_closed(const struct curl_loop *loop, int local_port)
+{
+    for (size_t i = 0; i < CONNECTIONS_KEPT; i++) {
+        const struct kept *kept = &loop->kept[i];
+        if (kept->port == local_port && port_of(kept->fd) == local_port)
+            return has_ended(kept->fd);
+    }
+    return false;
 }
 
 /* The length of what was measured at the beginning of the text; 0: it is something else. */

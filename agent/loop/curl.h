@@ -39,10 +39,11 @@ void curl_loop_cancel(struct curl_loop *loop, struct curl_transfer *transfer);
 
 /*
  * In CURLOPT_PREREQFUNCTION: whether the peer has closed the connection that the request is about
- * to be written to. libcurl takes one on which the end of TLS waits to be read for a living one; so
- * after an orderly restart of a server each connection that was kept costs a request.
+ * to be written to, by its local port. libcurl takes one on which the end of TLS waits to be read
+ * for a living one; so after an orderly restart of a server each connection that was kept would
+ * cost a request.
  */
-bool curl_peer_has_closed(CURL *easy);
+bool curl_peer_has_closed(const struct curl_loop *loop, int local_port);
 
 /*
  * What libcurl has written into a transfer's error buffer, or its words for the code where that is

@@ -2,7 +2,9 @@
 """Addresses of a segment on an API whose writes are slow, or refused, while all else is well: a node keeps the address,
 or gives it back and says why. What must not last is that nobody has it under a Lease that is renewed."""
 
+import contextlib
 import json
+import socket
 import time
 
 import pytest
@@ -11,6 +13,7 @@ from lab import wait, wait_equal
 from lab.authority import Authority, write_kubeconfig
 from lab.segment import Judge, Segment, Served
 from scripted import ScriptedApi, server_context
+from test_etcd import Claimant
 
 V4 = "198.51.100.50"
 KEY = ("Lease", "kube-system", "address.198-51-100-50")
@@ -162,3 +165,34 @@ def test_a_refused_write_is_told(world, kind):
     world.api.mend()
     world.holder()
     wait_equal(lambda: world.told(""), [], "no fault any more", 30)
+
+
+def leave(handler):
+    """A good answer, and the orderly end of the connection behind it, of which no header tells."""
+    handler.answer()
+    handler.close_connection = True
+    handler.connection.settimeout(0.1)
+    with contextlib.suppress(OSError):
+        handler.connection.unwrap()
+    handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.lab(nodes=1)
+def test_a_connection_that_the_api_has_closed_costs_no_write(lab, tmp_path):
+    """As after a restart of the API in order: a write is sent once, and not where nobody hears it."""
+    pki = Authority(tmp_path, "ca")
+    [node] = lab.nodes
+    pair = pki.issue("server", hosts=[lab.client.address4])
+    api = ScriptedApi(lab.client, lab.client.address4, server_context(pair)).start()
+    api.served.add("Lease")
+    server = f"https://{lab.client.address4}:{scripted.PORT}"
+    claimant = Claimant(node, str(write_kubeconfig(tmp_path / "kubeconfig", server, pki.certificate, {})),
+                        prefix="kube-system")
+    for name in ("a", "b", "c"):
+        api.fail("leases", leave, times=1)
+        assert claimant.ask("read", name).outcome == "absent"
+        wait(lambda: not api.connections, "the end of the connection", 10)
+        told = claimant.ask("create", name, "node-1")
+        assert told.outcome == "done", told
+    claimant.end()
+    api.stop()
