@@ -2,6 +2,9 @@
 """Addresses that one node of a segment has at a time without any Kubernetes: a folder of manifests, and
 claims that a real etcd keeps, with TLS and client certificates."""
 
+import os
+import random
+import signal
 import time
 
 import pytest
@@ -150,4 +153,39 @@ def test_a_planned_restart_of_etcd_takes_no_address_away(world):
         print(f"etcd ended after {ended - begin:.1f} s; the longest gap: {max(gaps.values(), default=0):.2f} s")
         assert ended - begin < 3 and max(gaps.values(), default=0) < 1, gaps
     served.close()
+    assert world.judge.doubles() == []
+
+
+KEPT = 1.2  # tenure_keepable_ms() of claims of 5 s
+
+
+def pulses(world, chance, count, least, most):
+    """etcd stands still for so long, again and again: what it was asked is done late, and all at once. Returns what
+    claims have told meanwhile."""
+    told = []
+    for _ in range(count):
+        world.etcd.process.send_signal(signal.SIGSTOP)
+        end = time.monotonic() + chance.uniform(least, most)
+        wait(lambda end=end: told.extend(fault["message"] for name in world.agents for fault in world.faults(name))
+             or time.monotonic() > end, "the end of a pulse", 20)
+        world.etcd.process.send_signal(signal.SIGCONT)
+        rest = time.monotonic() + chance.uniform(1, 2)
+        wait(lambda rest=rest: time.monotonic() > rest, "etcd to work", 20)
+    return told
+
+
+def test_an_etcd_that_stands_still_again_and_again(world):
+    """For less than a write may take: nothing moves. For longer: told, and never two holders."""
+    chance = random.Random(int(os.environ.get("CLAIM_SEED", 1)))
+    first = world.holder(V4)
+    served, begin = Served(world.segment, [V4]), time.monotonic()
+    pulses(world, chance, 10, 0.1, KEPT - 0.3)
+    gap = served.answers[V4].longest(begin, time.monotonic())
+    assert world.judge.holders(V4) == [first] and (gap is None or gap.end - gap.begin < 0.5), gap
+    told = pulses(world, chance, 8, KEPT + 0.3, DURATION)
+    served.close()
+    assert [words for words in told if "can't be kept above" in words or "can't be asked for" in words], told
+    world.holder(V4)
+    for name in world.agents:
+        wait_equal(lambda name=name: world.faults(name), [], "no fault any more", 60)
     assert world.judge.doubles() == []

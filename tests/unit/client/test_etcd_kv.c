@@ -4,9 +4,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/file.h"
 #include "base/macro.h"
+#include "client/etcd_login.h"
 #include "cmocka_all.h"
 
 static int on_entry(void *context, const struct etcd_entry *entry)
@@ -167,12 +172,61 @@ static void refuses_what_is_no_answer(void **state)
     assert_string_equal(text_str(&out), "");
 }
 
+/* ---- users ---- */
+
+static void logs_in_by_the_file_of_the_password(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *content, *body;
+        int r;
+    } cases[] = {
+        { "sesame\n", "{\"name\":\"node\",\"password\":\"sesame\"}", 0 },
+        { "a \"b\"\r\nmore", "{\"name\":\"node\",\"password\":\"a \\\"b\\\"\"}", 0 },
+        { "\n", "{\"name\":\"node\",\"password\":\"\"}", -ENODATA },
+        { NULL, "{\"name\":\"node\",\"password\":\"\"}", -ENOENT },
+    };
+    char path[] = "/tmp/etcd-password-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(close(fd), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOTEXT struct text body = { 0 };
+        const char *content = cases[i].content;
+        assert_int_equal(content ? file_write_atomic(path, content, strlen(content)) : unlink(path),
+                         0);
+        assert_int_equal(etcd_login_body("node", path, &body), cases[i].r);
+        assert_string_equal(text_str(&body), cases[i].body);
+    }
+}
+
+static void takes_the_token_of_an_answer(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "", "[]", "{}", "{\"token\":\"\"}", "{\"token\":{}}", "{\"token\":\"a\\nb: c\"}"
+    };
+    AUTOFREE char *token = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_int_equal(etcd_login_token(bad[i], strlen(bad[i]), &token), -EBADMSG);
+    assert_int_equal(etcd_login_token("{\"token\":\"x.1\"}", 15, &token), 0);
+    assert_string_equal(token, "x.1");
+    assert_true(etcd_login_is_over(401, ""));
+    assert_true(etcd_login_is_over(400, "etcdserver: revision in auth store is old"));
+    assert_false(etcd_login_is_over(400, "etcdserver: user name is empty"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_bodies), cmocka_unit_test(versions_go_and_come_back),
-        cmocka_unit_test(reads_ranges),  cmocka_unit_test(reads_what_became_of_writes),
-        cmocka_unit_test(reads_news),    cmocka_unit_test(refuses_what_is_no_answer),
+        cmocka_unit_test(logs_in_by_the_file_of_the_password),
+        cmocka_unit_test(takes_the_token_of_an_answer),
+        cmocka_unit_test(writes_bodies),
+        cmocka_unit_test(versions_go_and_come_back),
+        cmocka_unit_test(reads_ranges),
+        cmocka_unit_test(reads_what_became_of_writes),
+        cmocka_unit_test(reads_news),
+        cmocka_unit_test(refuses_what_is_no_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
