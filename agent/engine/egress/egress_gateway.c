@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "plan/gateway_uplinks.h"
 #include "plan/nat.h"
 #include "plan/nat_hooks.h"
 
@@ -98,6 +99,23 @@ static int follow_own(struct egress_gateway_side *side, const struct node_facts 
     return r < 0 || !side->own ? r : nat_plane_set(side->own, &settings, &not_ours);
 }
 
+/* Of addresses that the configuration names the fabric has routes, or a proof says that it has not.
+ */
+static void tell_of_uplinks(const struct egress_gateway_side *side, const struct config *config,
+                            struct kernel *kernel, struct faults *faults)
+{
+    const struct gateway_uplinks uplinks = {
+        .links = kernel_links(kernel),
+        .ways = kernel_ways(kernel),
+        .addresses = kernel_link_addresses(kernel),
+    };
+    for (int family = 0; family < 2; family++) {
+        const struct ip *source = &side->settings.source[family][0];
+        if (source->family != IP_NONE && config->egress.gateway.addresses.count == 0)
+            plan_gateway_uplinks(&uplinks, source, faults);
+    }
+}
+
 int egress_gateway_follow(struct egress_gateway_side *side, const struct node_facts *facts,
                           struct kernel *kernel, struct faults *faults)
 {
@@ -125,6 +143,7 @@ int egress_gateway_follow(struct egress_gateway_side *side, const struct node_fa
     if (node.v4.family == IP_NONE && node.v6.family == IP_NONE)
         faults_add(faults, "egress.gateway", "give this node an address, or a default route",
                    "no client can reach this node: it has no address");
+    tell_of_uplinks(side, config, kernel, faults);
     r = egress_gate_set(side->gate, &side->settings, faults);
     if (r > 0)
         log_notice("%d clients of the gateway begin anew: their ports or addresses are others now",

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a gateway's own address may leave by each of its uplinks. Pure, like routes.h. */
+#pragma once
+
+#include "base/fault.h"
+#include "base/ip.h"
+#include "plan/link_table.h"
+
+/* The values of the kernel mirror. */
+struct gateway_uplinks {
+    const struct sorted *links;     /* struct link */
+    const struct sorted *ways;      /* struct link_way */
+    const struct sorted *addresses; /* struct link_address */
+};
+
+/* A fault for each way of the default route by which `source` leaves as a stranger: it is an
+ * address of another such way's interface, and that interface has one of its own. */
+void plan_gateway_uplinks(const struct gateway_uplinks *uplinks, const struct ip *source,
+                          struct faults *faults);
