@@ -13,6 +13,7 @@
 #include "model/address_block.h"
 #include "model/node.h"
 #include "model/pod.h"
+#include "plan/link_table.h"
 #include "plan/object_fault.h"
 #include "plan/pool_blocks.h"
 
@@ -238,4 +239,51 @@ void block_conflicts(const struct store *store, const struct config *config, str
         return;
     for (size_t cursor = 0; (object = store_next(store, KIND_NAMESPACE, &cursor));)
         check_namespace(&look, to_namespace(object));
+}
+
+static bool is_of_node(const struct node *node, const struct ip *ip)
+{
+    for (uint32_t i = 0; i < node->address_count; i++) {
+        if (ip_equal(&node->addresses[i], ip))
+            return true;
+    }
+    return false;
+}
+
+static void check_link(const struct look *look, const struct address_block *block,
+                       const struct link_address *own, const struct sorted *links)
+{
+    const struct prefix network = ip_network(&own->ip, own->length);
+    const struct prefix *const prefixes[] = { &block->ipv4, &block->ipv6 };
+    const struct link *link = link_find(links, own->ifindex);
+    char prefix[PREFIX_STRLEN], net[PREFIX_STRLEN], ip[IP_STRLEN];
+    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+        if (prefixes[i]->ip.family == IP_NONE || !overlap(prefixes[i], &network))
+            continue;
+        AUTOFREE char *message = text_format(
+            "%s overlaps %s, the network by which this node is reached (%s on %s), and is announced "
+            "all the same: what is for hosts and routers there is drawn to this node",
+            prefix_str(prefixes[i], prefix), prefix_str(&network, net), ip_str(&own->ip, ip),
+            link ? link->name : "an interface");
+        object_fault(look->faults, &block->object,
+                     "delete the block when it has no pods, and give the pool another network",
+                     message);
+    }
+}
+
+void block_link_conflicts(const struct store *store, const struct config *config,
+                          const struct sorted *link_addresses, const struct sorted *links,
+                          struct faults *faults)
+{
+    const struct look look = { store, config, faults };
+    const struct object *self = store_get(store, KIND_NODE, "", config->node), *object;
+    for (size_t cursor = 0; self && (object = store_next(store, KIND_ADDRESS_BLOCK, &cursor));) {
+        const struct address_block *block = to_address_block(object);
+        if (strcmp(block->node, config->node) != 0)
+            continue;
+        sorted_each(const struct link_address, own, link_addresses) {
+            if (own->length < ip_bits(&own->ip) && is_of_node(to_node(self), &own->ip))
+                check_link(&look, block, own, links);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/fault.h"
+#include "base/sorted.h"
 #include "config/config.h"
 #include "store/store.h"
 
@@ -13,3 +14,11 @@
  * Namespace whose pool is not there. Blocks of other nodes: node_conflicts.h.
  */
 void block_conflicts(const struct store *store, const struct config *config, struct faults *faults);
+
+/*
+ * Adds a fault for each of this node's blocks that overlaps the network by which the node itself is
+ * reached: that of the interface with an address of its Node. A bridge may well have a block.
+ */
+void block_link_conflicts(const struct store *store, const struct config *config,
+                          const struct sorted *link_addresses, const struct sorted *links,
+                          struct faults *faults);

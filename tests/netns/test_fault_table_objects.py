@@ -166,6 +166,15 @@ def a_foreign_route_is_in_the_place(world):
     world.node.ip("route", "del", VIP, "table", "119")
 
 
+@rows(130, cause=("AddressBlock uplink", "10.0.1.0/24 overlaps 10.0.1.0/24, the network by which this node is reached (10.0.1.2 on eth0)"),
+      remedy="give the pool another network", beside="the address of Node node1")
+def a_block_is_the_network_of_the_uplink(world):
+    """It is announced, and draws what is for the router to this node."""
+    world.lab.write("uplink.yaml", objects.address_block("uplink", "node1", "10.0.1.0/24"))
+    yield
+    (world.lab.manifests / "uplink.yaml").unlink()
+
+
 @rows(31, cause="routes by the export table, whose blackholes drop traffic",
       remedy="delete that rule: this table is for BIRD only")
 def a_rule_looks_up_the_export_table(world):

@@ -81,6 +81,13 @@ static int note(struct engine *engine, const struct change *change, struct round
     return 0;
 }
 
+static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
+{
+    (void)round;
+    of(engine)->changed |= events->resynced || events->addresses;
+    return 0;
+}
+
 static int plan(struct engine *engine, struct round *round)
 {
     struct conflict_engine *conflicts = of(engine);
@@ -95,6 +102,9 @@ static int plan(struct engine *engine, struct round *round)
     network_conflicts(conflicts->setup.store, conflicts->setup.config, &own, &faults);
     object_networks(conflicts->setup.store, conflicts->setup.config, &faults);
     block_conflicts(conflicts->setup.store, conflicts->setup.config, &faults);
+    block_link_conflicts(conflicts->setup.store, conflicts->setup.config,
+                         kernel_link_addresses(conflicts->setup.kernel),
+                         kernel_links(conflicts->setup.kernel), &faults);
     vec_move(&conflicts->own, &own);
     conflicts->changed = false;
     (void)fault_book_replace(conflicts->setup.status->faults, "node", "conflicts", &faults,
@@ -108,5 +118,6 @@ const struct engine_ops conflict_engine_ops = {
     .close = close_conflicts,
     .configure = configure,
     .note = note,
+    .hear = hear,
     .plan = plan,
 };

@@ -4,6 +4,7 @@
 #include "plan/object_networks.h"
 
 #include "plan/block_conflicts.h"
+#include "plan/link_table.h"
 
 #include "planning.h"
 
@@ -201,12 +202,42 @@ static void pools_that_are_not_there(void **state)
     assert_told(&planning, "");
 }
 
+/* The network by which the node is reached; a bridge may have a block. */
+static void a_block_is_the_network_of_the_uplink(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOSORTED struct sorted addresses = SORTED(struct link_address, link_address_cmp);
+    AUTOSORTED struct sorted links = SORTED(struct link, link_cmp);
+    struct link eth0 = { .ifindex = 2, .name = "eth0" };
+    struct link_address uplink = { .ifindex = 2, .length = 24 },
+                        bridge = { .ifindex = 3, .length = 27 };
+    begin(&planning);
+    assert_int_equal(ip_parse("192.0.2.1", &uplink.ip), 0);
+    assert_int_equal(ip_parse("10.244.0.1", &bridge.ip), 0);
+    assert_int_equal(sorted_put(&links, &eth0), 0);
+    assert_int_equal(sorted_put(&addresses, &uplink), 0);
+    assert_int_equal(sorted_put(&addresses, &bridge), 0);
+    put_block(&planning, "b0", HERE, "10.244.0.0/27");
+    block_link_conflicts(planning.store, planning.config, &addresses, &links, &faults);
+    assert_true(faults_none(&faults));
+    put_block(&planning, "b1", HERE, "192.0.2.0/24");
+    block_link_conflicts(planning.store, planning.config, &addresses, &links, &faults);
+    assert_int_equal(faults.list.count, 1);
+    assert_string_equal(faults.list.items[0].message,
+                        "192.0.2.0/24 overlaps 192.0.2.0/24, the network by which this node is "
+                        "reached (192.0.2.1 on eth0), and is announced all the same: what is for "
+                        "hosts and routers there is drawn to this node");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pools_in_networks_of_the_cluster),
         cmocka_unit_test(destinations_in_the_cluster),
         cmocka_unit_test(blocks_that_do_not_fit),
+        cmocka_unit_test(a_block_is_the_network_of_the_uplink),
         cmocka_unit_test(pools_that_are_not_there),
         cmocka_unit_test(blocks_are_where_their_index_is),
         cmocka_unit_test(one_cause_of_a_block_is_told),
