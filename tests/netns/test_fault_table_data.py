@@ -234,6 +234,18 @@ def the_firewall_drops_what_is_forwarded_of_one_family(world):
     world.node.run("nft", "delete", "table", "inet", "firewall")
 
 
+@rows(43, cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
+      remedy=("accept in nftables chain netdev wall in what is for pods", "before all chains at forward"),
+      beside="netfilter on this node drops")
+def a_chain_at_netdev_ingress_drops(world):
+    """The chain is named: none at forward has anything to do with it."""
+    world.node.run("nft", "-f", "-", text="""table netdev wall {
+        chain in { type filter hook ingress device eth0 priority 0; policy accept; ip daddr 10.224.0.0/16 drop; }
+    }""")
+    yield
+    world.node.run("nft", "delete", "table", "netdev", "wall")
+
+
 @rows(43, cause=("firewall, IPv4", "packets of ours by eth0 none came through", "/UDP"),
       remedy="accept in the host's forward chains", beside="netfilter on this node drops")
 def the_firewall_drops_udp_alone(world):

@@ -30,6 +30,7 @@
 #include "apply/lookup.h"
 #include "base/clock.h"
 #include "base/macro.h"
+#include "base/text.h"
 #include "engine/nat/nat_answers.h"
 #include "engine/nat/nat_path.h"
 #include "engine/nat/nat_samples.h"
@@ -177,17 +178,29 @@ static const char *name_of(const struct nat_engine *engine, uint32_t ifindex)
     return link ? link->name : "an interface";
 }
 
+/* Where the packets were dropped may be before all forward chains: at netdev ingress. */
+static char *remedy_of_asked(const struct nat_engine *engine)
+{
+    const char *listener = engine->status->nat.listener;
+    if (engine->seals)
+        return strdup("see which one: ip xfrm policy, and XfrmInPolBlock, XfrmFwdHdrError and "
+                      "XfrmOutPolBlock in /proc/net/xfrm_stat; nft list ruleset; iptables-save");
+    if (strstr(listener, " netdev "))
+        return text_format("accept in %s what is for pods and comes from them: it is asked before "
+                           "all chains at forward; see: nft list ruleset",
+                           listener);
+    return strdup("accept in the host's forward chains what is for pods and comes from them; see: "
+                  "nft list ruleset; iptables-save (a NetworkPolicy that lets nobody in does the "
+                  "same)");
+}
+
 static void tell_asked(const struct nat_engine *engine, const struct passage_way *last,
                        unsigned sent, struct faults *faults)
 {
     char source[IP_STRLEN], destination[IP_STRLEN];
+    AUTOFREE char *remedy = remedy_of_asked(engine);
     faults_add(faults, last->destination.family == IP_V6 ? "firewall, IPv6" : "firewall, IPv4",
-               engine->seals
-                   ? "see which one: ip xfrm policy, and XfrmInPolBlock, XfrmFwdHdrError and "
-                     "XfrmOutPolBlock in /proc/net/xfrm_stat; nft list ruleset; iptables-save"
-                   : "accept in the host's forward chains what is for pods and comes from them; "
-                     "see: nft list ruleset; iptables-save (a NetworkPolicy that lets nobody in "
-                     "does the same)",
+               remedy,
                "%s on this node drops what Services forward to its pods: of %u packets of "
                "ours by %s none came through, the last from %s to %s port %u/%s",
                engine->seals ? "a policy of XFRM, or netfilter," : "netfilter", sent,
