@@ -155,6 +155,19 @@ static int drop_halves(struct turn *turn, ip_list *picks)
     return 0;
 }
 
+/* PreferDualStack is the other family where there is one: no pool of it is nothing that lacks. */
+static void forgive_absent(struct turn *turn)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        struct lack *lack = &turn->lacks[family_index(families[i])];
+        if (turn->service->wish.policy != FAMILY_PREFER_DUAL || lack->reason != LACK_NO_POOL ||
+            !ips_have_family(&turn->ips, families[!i]))
+            continue;
+        free(lack->of);
+        *lack = (struct lack){ 0 };
+    }
+}
+
 /*
  * Named addresses come before all others, so that nobody is given what a younger Service names in
  * the same update. Who requires both families is served at once for both.
@@ -178,6 +191,8 @@ static int fill(struct work *work, struct turn *turn, bool named)
         if (r == 0)
             r = turn_take(work, turn, ip);
     }
+    if (r == 0)
+        forgive_absent(turn);
     return r;
 }
 
