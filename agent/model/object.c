@@ -180,11 +180,15 @@ static void warn_of_kind(struct decoder *decoder, const struct doc *root, const 
     const bool endpoints = meant == KIND_COUNT && kind_meant_endpoints(api_version, name);
     if (meant == KIND_COUNT && !endpoints)
         return;
+    const char *wanted = endpoints ? "Endpoints" : kind_name(meant);
+    const char *served = endpoints ? "v1" : kind_api_version(meant);
+    const size_t told = decoder->warnings->list.count;
     decode_warning(decoder, doc_get(root, "kind"),
                    "kind %s of apiVersion %s is not read; did you mean %s of %s?",
-                   quote(name, kind), quote(api_version, version),
-                   endpoints ? "Endpoints" : kind_name(meant),
-                   endpoints ? "v1" : kind_api_version(meant));
+                   quote(name, kind), quote(api_version, version), wanted, served);
+    if (decoder->warnings->list.count > told)
+        decoder->warnings->list.items[told].remedy = text_format(
+            "write apiVersion: %s and kind: %s, or take the object out", served, wanted);
 }
 
 int object_decode(const struct document *document, struct object **ret_object,

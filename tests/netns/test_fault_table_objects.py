@@ -224,7 +224,7 @@ def nobody_gives_an_address(world):
     world.remove("other.yaml")
 
 
-@rows(105, cause=("web.yaml:", "is not read; did you mean EndpointSlice"), remedy=ITSELF)
+@rows(105, cause=("web.yaml:", "is not read; did you mean EndpointSlice"), remedy="write apiVersion: discovery.k8s.io/v1 and kind: EndpointSlice")
 def slices_have_the_old_version(world):
     """Expected before it was tried: as a misspelt kind, since nothing else would tell."""
     world.write(world.web.replace("discovery.k8s.io/v1", "discovery.k8s.io/v1beta1"))
