@@ -298,14 +298,14 @@ int inside_find(struct nl_socket *pod, const struct cni_request *request, struct
     return 0;
 }
 
-int inside_delete(struct nl_socket *pod, const struct cni_request *request, struct cni_error *error)
+bool inside_peer(struct nl_socket *pod, const struct cni_request *request, struct wire *wire,
+                 uint32_t *ret_host_index)
 {
     struct nl_link link;
-    struct nl_result result = { 0 };
-    int r = nl_link_find(pod, request->interface, &link);
-    if (r == 0 && strcmp(link.kind, "veth") == 0)
-        r = nl_link_delete(pod, link.ifindex, &result);
-    if (r < 0 && r != -ENODEV)
-        return refused("interface", request->interface, r, &result, error);
-    return 0;
+    if (nl_link_find(pod, request->interface, &link) < 0 || strcmp(link.kind, "veth") != 0 ||
+        link.peer_nsid < 0)
+        return false;
+    wire->pod_index = link.ifindex;
+    *ret_host_index = link.peer;
+    return true;
 }

@@ -5,6 +5,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "apply/netlink/nl.h"
 #include "cni/error.h"
 #include "cni/plan.h"
@@ -26,6 +29,6 @@ int inside_check(struct nl_socket *pod, const struct wire *wire, const struct cn
 int inside_find(struct nl_socket *pod, const struct cni_request *request, struct wire *wire,
                 uint32_t *ret_host_index, struct cni_error *error);
 
-/* Deletes the interface of the request, if there is one and it is a veth. */
-int inside_delete(struct nl_socket *pod, const struct cni_request *request,
-                  struct cni_error *error);
+/* The same where there need not be one: false if there is none, or it is no veth to the node. */
+bool inside_peer(struct nl_socket *pod, const struct cni_request *request, struct wire *wire,
+                 uint32_t *ret_host_index);

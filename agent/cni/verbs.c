@@ -122,17 +122,20 @@ static int run_add(const struct cni_request *request, struct text *out, struct c
 }
 
 /*
- * Without agentd the pod's interface is deleted from inside, and the node's end with it: by the
- * links agentd finds, when it comes back, that the address is free.
+ * Without agentd the pod's interface is found from inside, and deleted by the node's end if that
+ * names the container: the path of a namespace may lead to another pod's by now. By the links
+ * agentd finds, when it comes back, that the address is free.
  */
-static int del_alone(const struct wire *wire, const struct cni_request *request,
-                     struct cni_error *error)
+static int del_alone(struct wire *wire, const struct cni_request *request, struct cni_error *error)
 {
     CLEANUP(nl_closep) struct nl_socket *pod = NULL;
+    uint32_t host_index = 0;
     if (request->egress_only || wire->netns < 0)
         return 0;
     int r = inside_enter(wire, &pod, error);
-    return r < 0 ? r : inside_delete(pod, request, error);
+    if (r < 0 || !inside_peer(pod, request, wire, &host_index))
+        return r;
+    return wire_remove(wire, request, host_index, error);
 }
 
 static int run_del(const struct cni_request *request, struct text *out, struct cni_error *error)

@@ -188,6 +188,34 @@ void wire_undo(struct wire *wire)
     wire->ends.host_index = 0;
 }
 
+/* "COIL:POOL:CONTAINER:INTERFACE", of this container's interface. Neither has a colon. */
+static bool is_alias_of(const char *alias, const struct cni_request *request)
+{
+    static const char ours[] = "COIL:";
+    const size_t length = strlen(request->container);
+    const char *container =
+        strncmp(alias, ours, strlen(ours)) == 0 ? strchr(alias + strlen(ours), ':') : NULL;
+    return container && strncmp(container + 1, request->container, length) == 0 &&
+           container[1 + length] == ':' &&
+           strcmp(container + 1 + length + 1, request->interface) == 0;
+}
+
+int wire_remove(struct wire *wire, const struct cni_request *request, uint32_t host_index,
+                struct cni_error *error)
+{
+    struct nl_link link = { .name = "of the pod" };
+    struct nl_result result = { 0 };
+    int r = nl_link_read(wire->node, host_index, &link);
+    if (r == 0 && (link.peer != wire->pod_index || !leads_to_pod(wire, &link) ||
+                   !is_alias_of(link.alias, request)))
+        return 0;
+    if (r == 0)
+        r = nl_link_delete(wire->node, host_index, &result);
+    if (r < 0 && r != -ENODEV)
+        return refused("interface", link.name, r, &result, error);
+    return 0;
+}
+
 static int differs(const char *name, struct cni_error *error, const char *what)
 {
     return cni_fail(error, CNI_DIFFERS,

@@ -39,6 +39,13 @@ int wire_make(struct wire *wire, const struct cni_request *request, const struct
 /* Deletes what wire_make() made, as far as it came. */
 void wire_undo(struct wire *wire);
 
+/*
+ * Deletes the pair whose pod's end is wire->pod_index, if the alias of the node's end names the
+ * container and the interface of the request; another one stays.
+ */
+int wire_remove(struct wire *wire, const struct cni_request *request, uint32_t host_index,
+                struct cni_error *error);
+
 /* Finds the pair that a plan is about, as wire_make() left it; CNI_DIFFERS where it is not. */
 int wire_find(struct wire *wire, const struct plan *plan, struct cni_error *error);
 

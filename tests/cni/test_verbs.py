@@ -175,20 +175,46 @@ def test_a_name_that_is_taken_on_the_node(node, agent, pod):
     assert set(before) - set(node.links()) <= {"vethpod3", "other"}
 
 
+OWN = "pod3"  # the container that the first alias names
+
+
 def test_without_agentd(node, agent, pod):
     """No pod begins; one that ends leaves nothing, and its end does not wait for agentd."""
     before = node.links()
-    node.call("ADD", pod, "c1")
+    node.call("ADD", pod, OWN)
     node.stop_agent()
     for command, code in (("ADD", 11), ("CHECK", 11), ("STATUS", 50), ("GC", 11)):
         with pytest.raises(Refusal) as refusal:
-            node.call(command, pod, "c1", "1.1.0", **{"cni.dev/valid-attachments": []})
+            node.call(command, pod, OWN, "1.1.0", **{"cni.dev/valid-attachments": []})
         assert refusal.value.code == code and "agentd is not running" in refusal.value.message
-    node.call("DEL", pod, "c1")
+    node.call("DEL", pod, OWN)
     assert node.links() == before
-    node.call("DEL", pod, "c1")
+    node.call("DEL", pod, OWN)
     pod.remove()
-    node.call("DEL", pod, "c1")
+    node.call("DEL", pod, OWN)
+
+
+@pytest.mark.parametrize("container, interface", (("old", "eth0"), ("pod", "eth0"), ("pod33", "eth0"), (OWN, "net1")))
+def test_without_agentd_another_containers_interface_stays(node, agent, pod, container, interface):
+    """The path of the namespace was used again: the node's end says whose it is."""
+    node.call("ADD", pod, OWN)
+    before = node.links()
+    node.stop_agent()
+    environment = node.environment("DEL", pod, container, interface)
+    assert node.end(node.start(environment, node.config())) is None
+    assert node.links() == before and node.host.ping("10.1.2.3")
+
+
+@pytest.mark.parametrize("alias", ("", "COIL:default:pod3", "mine:default:pod3:eth0", "COIL:default:x:pod3:eth0"))
+def test_without_agentd_what_is_not_known_to_be_ours_stays(node, agent, pod, alias):
+    """Another plugin's pair, or one that somebody has renamed: it ends with its namespace."""
+    node.call("ADD", pod, OWN)
+    (host,) = [name for name in node.links() if name.startswith("vethpod")]
+    node.host.ip("link", "set", "dev", host, "alias", alias)
+    before = node.links()
+    node.stop_agent()
+    assert node.call("DEL", pod, OWN) is None
+    assert node.links() == before
 
 
 def test_an_agent_that_restarts_in_the_middle(node, agent, pod):
