@@ -94,6 +94,11 @@ static enum pod_lack on_lack(void *context, const struct tenant *key)
     return grant.stay.routed ? service_lack(context, &grant.stay) : POD_NO_ROUTE;
 }
 
+static void on_attach(void *context, const struct tenant *key, const char *network)
+{
+    pods_engine_attach(engine_of(context), key, network);
+}
+
 static int on_free(void *context, const struct tenant *key)
 {
     int r = pods_engine_chain_free(engine_of(context), key);
@@ -194,7 +199,8 @@ static int open_pods(struct agent *agent)
 {
     const struct pods_api_options options = {
         .event = agent->event,
-        .calls = { on_want, on_grant, on_chained, on_wired, on_lack, on_free, on_ready, on_at },
+        .calls = { on_want, on_grant, on_chained, on_wired, on_lack, on_attach, on_free, on_ready,
+                   on_at },
         .context = agent,
     };
     connect_blocks(agent);

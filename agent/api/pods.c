@@ -29,7 +29,7 @@ enum {
 
 /* Texts of a wish, kept while it waits. */
 struct wish_texts {
-    char *namespace, *name, *uid;
+    char *namespace, *name, *uid, *network;
 };
 
 struct waiter {
@@ -132,6 +132,7 @@ static void forget(struct waiter *waiter)
 {
     TAILQ_REMOVE(&waiter->api->waiters, waiter, link);
     free(waiter->texts.namespace);
+    free(waiter->texts.network);
     free(waiter->texts.name);
     free(waiter->texts.uid);
     free(waiter);
@@ -204,6 +205,7 @@ static bool try_waiter(struct waiter *waiter, int64_t now_ms, struct http_reply 
         .namespace = waiter->texts.namespace,
         .name = waiter->texts.name,
         .uid = waiter->texts.uid,
+        .network = waiter->texts.network,
         .egress_only = waiter->egress_only,
         .v4 = waiter->v4,
         .v6 = waiter->v6,
@@ -240,9 +242,10 @@ static bool keep_texts(struct waiter *waiter, const struct pod_wish *wish)
     waiter->egress_only = wish->egress_only;
     waiter->v4 = wish->v4;
     waiter->v6 = wish->v6;
-    waiter->texts =
-        (struct wish_texts){ strdup(wish->namespace), strdup(wish->name), strdup(wish->uid) };
-    return waiter->texts.namespace && waiter->texts.name && waiter->texts.uid;
+    waiter->texts = (struct wish_texts){ strdup(wish->namespace), strdup(wish->name),
+                                         strdup(wish->uid), strdup(wish->network) };
+    return waiter->texts.namespace && waiter->texts.name && waiter->texts.uid &&
+           waiter->texts.network;
 }
 
 /* `wish` NULL: it was wired. */

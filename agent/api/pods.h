@@ -28,6 +28,8 @@ struct pods_calls {
     /* `ifindex`: of the node's end. Returns 0 or -ENOENT. */
     int (*wired)(void *context, const struct tenant *key, uint32_t ifindex);
     enum pod_lack (*lack)(void *context, const struct tenant *key);
+    /* Notes of a tenant whose network is not known which one it is. */
+    void (*attach)(void *context, const struct tenant *key, const char *network);
     /* Returns 1, 0 if the tenant is not known, or -errno. */
     int (*free)(void *context, const struct tenant *key);
     /* Whether addresses can be had; with `egress_only` whether other plugins' pods can be led. */

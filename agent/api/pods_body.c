@@ -39,6 +39,17 @@ static int read_text(const struct document *body, const char *member, const char
     return MIN(body_line(body, member, TENANT_NAME_MAX, ret, faults), 0);
 }
 
+/* It is written into the state file, a line for a pod. */
+int pods_read_network(const struct document *body, const char **ret_network, struct faults *faults)
+{
+    int r = read_text(body, "network", ret_network, faults);
+    if (r == 0 && strpbrk(*ret_network, " \t\r\n")) {
+        doc_fault(body, doc_get(body->root, "network"), faults, "a network's name has no blanks");
+        r = -EBADMSG;
+    }
+    return r;
+}
+
 /* The first of each family, as a Pod's status has them. */
 static int read_address(const struct document *body, const struct doc *node, struct pod_wish *wish,
                         struct faults *faults)
@@ -73,8 +84,8 @@ static int read_addresses(const struct document *body, struct pod_wish *wish, st
 
 int pods_read_wish(const struct document *body, struct pod_wish *wish, struct faults *faults)
 {
-    static const char *const members[] = { "namespace",  "name",      "uid", "sandbox",
-                                           "egressOnly", "addresses", NULL };
+    static const char *const members[] = { "namespace",  "name",      "uid",     "sandbox",
+                                           "egressOnly", "addresses", "network", NULL };
     int r = body ? body_check_members(body, members, faults) : 0;
     if (r == 0)
         r = read_text(body, "namespace", &wish->namespace, faults);
@@ -82,6 +93,8 @@ int pods_read_wish(const struct document *body, struct pod_wish *wish, struct fa
         r = read_text(body, "name", &wish->name, faults);
     if (r == 0)
         r = read_text(body, "uid", &wish->uid, faults);
+    if (r == 0)
+        r = pods_read_network(body, &wish->network, faults);
     if (r == 0)
         r = MIN(doc_bool(body, doc_get(body->root, "egressOnly"), &wish->egress_only, faults), 0);
     if (r == 0 && wish->egress_only)

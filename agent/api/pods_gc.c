@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The CNI verb GC: the runtime says which interfaces are alive, and every other one is freed. A
- * list that can't be read to its end frees nothing.
+ * The CNI verb GC: the runtime says which interfaces of a network are alive, and every other one of
+ * that network is freed. A list that can't be read to its end frees nothing.
+ *
+ * Whose network is not known (its ADD came to an agent that kept none, or the state folder was
+ * lost) is freed by no GC: another network may have it. The first list that names it says which.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,11 +16,27 @@
 #include "base/sorted.h"
 #include "format/json.h"
 
+/* An agent-cni that is older than this agent names none, and means whatever there is. */
+static int read_network(const struct document *body, const char **ret_network,
+                        struct faults *faults)
+{
+    static const char *const members[] = { "live", "network", NULL };
+    int r = body_check_members(body, members, faults);
+    if (r == 0)
+        r = pods_read_network(body, ret_network, faults);
+    if (r == 0 && !**ret_network) {
+        faults_add(faults, "body", "",
+                   "network is needed, CNI's name of it: agent-cni is older than agentd, install "
+                   "it again (agent-cni install)");
+        r = -EBADMSG;
+    }
+    return r;
+}
+
 static int read_live(const struct document *body, struct sorted *live, struct faults *faults)
 {
-    static const char *const members[] = { "live", NULL };
     const struct doc *list = doc_get(body->root, "live");
-    int r = body_check_members(body, members, faults);
+    int r = 0;
     if (r == 0 && !list) {
         faults_add(faults, "body", "", "live is needed: a list of what is alive");
         r = -EBADMSG;
@@ -46,13 +65,16 @@ static void add_freed(struct json *json, const struct tenant *tenant)
     json_end_object(json);
 }
 
-static int free_others(const struct pods_api_options *options, const struct sorted *live,
-                       struct json *json)
+static int free_others(const struct pods_api_options *options, const char *network,
+                       const struct sorted *live, struct json *json)
 {
     const struct pod_stay *stay;
     for (size_t i = 0; (stay = options->calls.at(options->context, i));) {
         const struct tenant tenant = stay->tenant;
-        if (sorted_find(live, &tenant)) {
+        bool is_alive = sorted_find(live, &tenant) != NULL;
+        if (is_alive && !*stay->network)
+            options->calls.attach(options->context, &tenant, network);
+        if (is_alive || strcmp(stay->network, network) != 0) {
             i++;
             continue;
         }
@@ -72,17 +94,20 @@ void pods_api_gc(const struct pods_api_options *options, const struct http_reque
     AUTOFAULTS struct faults faults = { 0 };
     AUTOTEXT struct text out = { 0 };
     struct json json = { .out = &out };
+    const char *network = "";
     int r = body_parse(request, &body, &faults);
     if (r == 0 && !body) {
-        reply_error(reply, 400, "a body is needed: live, a list of what is alive");
+        reply_error(reply, 400, "a body is needed: network, and live, a list of what is alive");
         return;
     }
+    if (r == 0)
+        r = read_network(body, &network, &faults);
     if (r == 0)
         r = read_live(body, &live, &faults);
     json_begin_object(&json, NULL);
     json_begin_array(&json, "freed");
     if (r == 0)
-        r = free_others(options, &live, &json);
+        r = free_others(options, network, &live, &json);
     json_end_array(&json);
     json_end_object(&json);
     if (r == -EBADMSG)

@@ -18,6 +18,9 @@ bool pods_read_path(const char *path, struct tenant *ret_tenant, bool *ret_wired
  * or -ENOMEM. */
 int pods_read_wish(const struct document *body, struct pod_wish *wish, struct faults *faults);
 
+/* CNI's name of the network; "" where it is absent. Returns as above. */
+int pods_read_network(const struct document *body, const char **ret_network, struct faults *faults);
+
 /* The node's end by its number; 0: not told. Returns as above. */
 int pods_read_index(const struct http_request *request, uint32_t *ret_ifindex,
                     struct faults *faults);

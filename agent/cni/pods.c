@@ -137,6 +137,7 @@ static void write_pod(struct text *out, const struct cni_request *request, const
     json_string(&json, "name", request->pod_name);
     json_string(&json, "uid", request->pod_uid);
     json_string(&json, "sandbox", request->container);
+    json_string(&json, "network", request->network);
     json_bool(&json, "egressOnly", addresses != NULL);
     if (addresses) {
         char buffer[IP_STRLEN];
@@ -213,6 +214,7 @@ static int write_live(struct text *out, const struct cni_request *request, struc
     AUTOFAULTS struct faults faults = { 0 };
     struct json json = { .out = out };
     json_begin_object(&json, NULL);
+    json_string(&json, "network", request->network);
     json_begin_array(&json, "live");
     doc_each(it, request->live) {
         const char *container = NULL, *interface = NULL;

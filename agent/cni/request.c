@@ -231,6 +231,16 @@ static int check_socket(const char *socket, struct cni_error *error)
                     socket, limit - 1);
 }
 
+/* As doc_get(), also of what is null. */
+static const struct doc *find_member(const struct doc *map, const char *key)
+{
+    doc_each(member, map) {
+        if (strcmp(member->key, key) == 0)
+            return member;
+    }
+    return NULL;
+}
+
 static int read_members(struct cni_request *request, struct cni_error *error)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -249,7 +259,8 @@ static int read_members(struct cni_request *request, struct cni_error *error)
                         "remove ipam: agentd gives addresses from this node's blocks",
                         "network configuration: ipam is not used by agent-cni");
     request->previous = doc_get(config->root, "prevResult");
-    request->live = doc_get(config->root, "cni.dev/valid-attachments");
+    request->network = name;
+    request->live = find_member(config->root, "cni.dev/valid-attachments");
     return check_socket(request->socket, error);
 }
 
@@ -284,7 +295,8 @@ static int check_spelling(const struct cni_request *request, struct cni_error *e
 /* What a command needs of the configuration. */
 static int check_place(const struct cni_request *request, struct cni_error *error)
 {
-    if (request->command == CNI_GC && (!request->live || request->live->type != DOC_LIST))
+    if (request->command == CNI_GC &&
+        (!request->live || (request->live->type != DOC_LIST && request->live->type != DOC_NULL)))
         return cni_fail(error, CNI_BAD_CONFIGURATION, by_runtime,
                         "network configuration: GC without the list cni.dev/valid-attachments");
     if (request->command != CNI_ADD)

@@ -31,6 +31,7 @@ struct cni_request {
     enum cni_command command;
     const struct cni_version *version;
     const char *container, *netns, *interface;      /* borrowed; "": not given, nor needed */
+    const char *network;                            /* the configuration's name; borrowed */
     const char *pod_namespace, *pod_name, *pod_uid; /* of CNI_ARGS; "": not given */
     char *args;                                     /* what these point into */
     struct document *config;
@@ -38,7 +39,8 @@ struct cni_request {
     const char *socket;         /* agentd's */
     bool egress_only;           /* another plugin made the interface; this one is chained to it */
     const struct doc *previous; /* prevResult; NULL: none */
-    const struct doc *live;     /* GC: the attachments that are in use */
+    /* GC: the attachments that are in use. NULL is not told: JSON's null is Go's empty list. */
+    const struct doc *live;
 };
 
 /*

@@ -19,8 +19,9 @@ enum {
 struct pod_stay {
     struct tenant tenant;
     char namespace[POD_NAMESPACE_LEN], name[TENANT_NAME_MAX + 1],
-        uid[POD_UID_LEN];  /* "": unknown */
-    uint32_t ifindex;      /* the host's end; 0: there is none yet */
+        uid[POD_UID_LEN];              /* "": unknown */
+    char network[TENANT_NAME_MAX + 1]; /* CNI's name of it; "": nobody has said, or it is lost */
+    uint32_t ifindex;                  /* the host's end; 0: there is none yet */
     uint32_t mtu;          /* of the host's end, as it was first seen once wired; 0: not seen yet */
     uint8_t mac[6];        /* likewise; the pod knows its gateways by it */
     int64_t promised_ms;   /* monotonic: when the addresses were promised */
@@ -35,8 +36,9 @@ struct pod_stay {
 struct pod_wish {
     const char *container, *interface;
     const char *namespace, *name, *uid;
-    bool egress_only; /* another plugin made it, and gave these: */
-    struct ip v4, v6; /* IP_NONE: none */
+    const char *network; /* "": not told */
+    bool egress_only;    /* another plugin made it, and gave these: */
+    struct ip v4, v6;    /* IP_NONE: none */
 };
 
 /* Why there is no address now, or never. */

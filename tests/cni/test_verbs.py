@@ -44,7 +44,7 @@ def test_what_agentd_is_told(node, agent, pod):
     (plan, body), (wired, ends) = agent.asked
     assert (plan, wired) == ("POST /v1/pods/c1/eth0", "POST /v1/pods/c1/eth0/wired")
     assert body == {"namespace": "shop", "name": "web-1", "uid": "uid-1", "sandbox": "c1",
-                    "egressOnly": False}
+                    "egressOnly": False, "network": "pods"}
     assert ends["podMAC"] == result["interfaces"][0]["mac"]
     assert ends["hostMAC"] == result["interfaces"][1]["mac"]
 
@@ -259,6 +259,15 @@ def test_status_and_gc(node, agent, pod):
     live = [{"containerID": "c2", "ifname": "eth0"}]
     assert node.call("GC", None, "", "1.1.0", **{"cni.dev/valid-attachments": live}) is None
     assert list(agent.pods) == [("c2", "eth0")]
+    assert agent.asked[-1][1]["network"] == node.config()["name"]
+
+
+def test_gc_with_an_empty_list(node, agent, pod):
+    """libcni writes an empty list of Go's as null."""
+    node.call("ADD", pod, "c1")
+    config = node.config("1.1.0") | {"cni.dev/valid-attachments": None}
+    assert node.end(node.start(node.environment("GC", None, ""), config)) is None
+    assert agent.pods == {}
 
 
 @pytest.mark.parametrize("live", (None, {}, [{"containerID": "c1"}], [1]))

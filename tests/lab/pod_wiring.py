@@ -59,8 +59,8 @@ class WiredPod(Namespace):
             "hostIndex": links[0]["ifindex"], "hostMAC": links[0]["address"],
             "podMAC": self.ip_json("link", "show", "eth0")[0]["address"]})
 
-    def add(self):
-        status, plan = self.want()
+    def add(self, **more):
+        status, plan = self.want(**more)
         assert status == 200, plan
         self.plan = plan
         self.make()

@@ -238,15 +238,61 @@ def test_a_delete_leaves_a_strangers_link_alone(lab):
     assert node.ip_json("link", "show", host)[0]["ifalias"] == "theirs"
 
 
+def collect(agent, network, *live):
+    """What GC of a network frees, as containers; of these only what is alive is named."""
+    status, answer = call(agent, "POST", "/v1/pods/gc", {
+        "network": network, "live": [{"container": pod.container, "interface": "eth0"} for pod in live]})
+    assert status == 200, answer
+    return [freed["container"] for freed in answer["freed"]]
+
+
 def test_gc_frees_what_is_not_alive(lab):
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add(network="pods")
+    two = WiredPod(lab, node, agent, "two").add(network="pods")
+    assert collect(agent, "pods", two) == [one.container]
+    assert one.plan["hostInterface"] not in {link["ifname"] for link in node.ip_json("link", "show")}
+    assert call(agent, "GET", two.path)[0] == 200
+
+
+@pytest.mark.parametrize("restart", ("none", "stop", "kill"))
+def test_gc_frees_nothing_of_another_network(lab, restart):
+    """Two lists of plugins, Multus, a network that was renamed: each list is of one network."""
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add(network="pods")
+    two = WiredPod(lab, node, agent, "two").add(network="secondary")
+    gone = WiredPod(lab, node, agent, "gone").add(network="secondary")
+    if restart != "none":
+        agent.kill() if restart == "kill" else agent.stop()
+        agent.start()
+    assert collect(agent, "renamed") == []
+    assert collect(agent, "secondary", two) == [gone.container]
+    assert one.ping(two.address(4)) and one.ping(two.address(6))
+    assert collect(agent, "pods") == [one.container]
+    assert call(agent, "GET", two.path)[0] == 200 and not pod_faults(agent)
+
+
+def test_gc_of_what_an_older_agent_left(lab):
+    """It has kept no networks: what is not known to be of one is freed by no GC, until a list names it."""
     node, agent = start(lab)
     one = WiredPod(lab, node, agent, "one").add()
     two = WiredPod(lab, node, agent, "two").add()
-    status, answer = call(agent, "POST", "/v1/pods/gc",
-                          {"live": [{"container": two.container, "interface": "eth0"}]})
-    assert (status, answer) == (200, {"freed": [{"container": one.container, "interface": "eth0"}]})
-    assert one.plan["hostInterface"] not in {link["ifname"] for link in node.ip_json("link", "show")}
-    assert call(agent, "GET", two.path)[0] == 200
+    assert collect(agent, "pods", two) == [] and collect(agent, "secondary", two) == []
+    agent.stop()
+    agent.start()
+    assert collect(agent, "secondary") == []
+    assert collect(agent, "pods") == [two.container], "which named it first"
+    assert call(agent, "GET", one.path)[0] == 200 and one.delete()[0] == 200
+
+
+def test_gc_without_a_network_frees_nothing(lab):
+    """As an agent-cni that is older than this agent asks."""
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add(network="pods")
+    status, answer = call(agent, "POST", "/v1/pods/gc", {"live": []})
+    assert status == 400 and "agent-cni" in answer["error"]
+    assert call(agent, "GET", one.path)[0] == 200
+    assert one.want(network="a b")[0] == 400
 
 
 def test_what_is_not_enabled_is_refused(lab):

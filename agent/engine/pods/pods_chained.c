@@ -21,6 +21,7 @@
 static bool fits(const struct pod_wish *wish, const struct pod_stay *stay)
 {
     return strlen(wish->namespace) < sizeof(stay->namespace) &&
+           strlen(wish->network) < sizeof(stay->network) &&
            strlen(wish->name) < sizeof(stay->name) && strlen(wish->uid) < sizeof(stay->uid);
 }
 
@@ -36,6 +37,7 @@ static int make_stay(const struct pod_wish *wish, struct pod_stay *stay)
     snprintf(stay->namespace, sizeof(stay->namespace), "%s", wish->namespace);
     snprintf(stay->name, sizeof(stay->name), "%s", wish->name);
     snprintf(stay->uid, sizeof(stay->uid), "%s", wish->uid);
+    snprintf(stay->network, sizeof(stay->network), "%s", wish->network);
     return 0;
 }
 

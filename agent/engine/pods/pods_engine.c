@@ -51,6 +51,7 @@ static void close_pods(struct engine *engine)
     sorted_done(&pods->stays);
     sorted_done(&pods->chained);
     sorted_done(&pods->was_used);
+    sorted_done(&pods->networks);
     pods_settings_done(pods);
     vec_done(&pods->losses);
     vec_done(&pods->waits);
@@ -77,6 +78,7 @@ static int open_pods(const struct engine_setup *setup, struct engine **ret_engin
         .stays = SORTED(struct pod_stay, tenant_cmp),
         .chained = SORTED(struct pod_stay, tenant_cmp),
         .was_used = SORTED(struct ip, ip_item_cmp),
+        .networks = SORTED(struct pod_stay, tenant_cmp),
         .drifts = SORTED(struct pod_drift, pod_drift_cmp),
         .blocks_dirty = true,
         .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },

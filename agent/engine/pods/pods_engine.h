@@ -30,6 +30,9 @@ bool pods_engine_grant(const struct engine *engine, const struct tenant *key,
 /* agent-cni has made both ends. Returns 0, or -ENOENT: the tenant is not known. */
 int pods_engine_wired(struct engine *engine, const struct tenant *key);
 
+/* Notes which of CNI's networks a tenant is of, where that is not known. */
+void pods_engine_attach(struct engine *engine, const struct tenant *key, const char *network);
+
 /* The interface is gone, or shall go. Returns 1; 0 if the tenant is not known; or -errno. */
 int pods_engine_free(struct engine *engine, const struct tenant *key);
 

@@ -155,6 +155,8 @@ static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct f
         .since_wall_ms = clock_wall_ms(),
         .wired = true,
     };
+    snprintf(stay.network, sizeof(stay.network), "%s",
+             known ? known->network : pods_memory_network(pods, &seen->tenant));
     if (known && (known->tenant.v4.family != IP_NONE || known->tenant.v6.family != IP_NONE))
         return 0;
     if (is_taken(pods, &stay.tenant.v4) || is_taken(pods, &stay.tenant.v6)) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * When addresses of pods were freed, on disk, for the age that a freed one has to reach before it
- * is given again. Nothing else is remembered: who has which address, the kernel shows.
+ * is given again; and which of CNI's networks each interface is of, since GC frees of one network.
+ * Nothing else is remembered: who has which address, the kernel shows. (The alias of a link, which
+ * outlives all files, has Coil's form, and no room for a network.)
  *
  * A line is "ADDRESS MILLISECONDS" of one that was freed then, or "ADDRESS used". The latter is for
  * those that are freed while no agent runs, or by an agent that is killed before it writes: what
  * was in use then and is not now rests from the start of this agent. The file is not synced: a
- * machine that loses power has no pods left whose packets could be late.
+ * machine that loses power has no pods left whose packets could be late. The network of an
+ * interface is a line "network CONTAINER INTERFACE NAME".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +26,18 @@
 
 enum { MEMORY_MAX = 16 << 20 };
 
+/* "CONTAINER INTERFACE NAME" */
+static int read_network(struct pods_engine *pods, char *text)
+{
+    struct pod_stay stay = { 0 };
+    const char *container = strsep(&text, " "), *interface = strsep(&text, " ");
+    if (!interface || !text || strlen(text) >= sizeof(stay.network) ||
+        tenant_name(container, interface, "default", &stay.tenant) < 0)
+        return -EBADMSG;
+    strcpy(stay.network, text);
+    return sorted_put(&pods->networks, &stay);
+}
+
 static int read_line(struct pods_engine *pods, char *line)
 {
     struct pod_rest rest = { 0 };
@@ -30,6 +45,8 @@ static int read_line(struct pods_engine *pods, char *line)
     if (!value)
         return -EBADMSG;
     *value++ = '\0';
+    if (strcmp(line, "network") == 0)
+        return read_network(pods, value);
     if (ip_parse(line, &rest.ip) < 0)
         return -EBADMSG;
     if (strcmp(value, "used") == 0)
@@ -80,7 +97,14 @@ int pods_memory_settle(struct pods_engine *pods, int64_t now_wall_ms)
             return r;
     }
     sorted_clear(&pods->was_used);
+    sorted_clear(&pods->networks);
     return 0;
+}
+
+const char *pods_memory_network(const struct pods_engine *pods, const struct tenant *key)
+{
+    const struct pod_stay *known = sorted_find(&pods->networks, key);
+    return known ? known->network : "";
 }
 
 static void write_lines(const struct pods_engine *pods, struct text *out)
@@ -91,6 +115,11 @@ static void write_lines(const struct pods_engine *pods, struct text *out)
     sorted_each(const struct tenant, tenant, &pods->addresses.tenants)
         text_addf(out, "%s used\n",
                   ip_str(tenant->v4.family != IP_NONE ? &tenant->v4 : &tenant->v6, ip));
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        if (*stay->network)
+            text_addf(out, "network %s %s %s\n", stay->tenant.container, stay->tenant.interface,
+                      stay->network);
+    }
 }
 
 static int replace_file(const char *path, const struct text *content)

@@ -52,6 +52,7 @@ struct pods_engine {
     VEC(struct pod_closed) closed;
     char *path;             /* of the state file */
     struct sorted was_used; /* struct ip: in use when the file was written; until first seen */
+    struct sorted networks; /* struct pod_stay: of those that were there then, likewise */
     bool unsaved;
     bool dirty; /* something that a round has to look at */
     bool blocks_dirty;
@@ -132,6 +133,8 @@ bool pods_is_same(const struct pod_stay *stay, const struct pod_wish *wish);
 int pods_memory_load(struct pods_engine *pods);
 /* Addresses that were in use when the file was written, and are not now, rest from now on. */
 int pods_memory_settle(struct pods_engine *pods, int64_t now_wall_ms);
+/* The network of one that was there when the file was written; "": it has none. */
+const char *pods_memory_network(const struct pods_engine *pods, const struct tenant *key);
 /* Writes it if something changed. */
 void pods_memory_save(struct pods_engine *pods);
 

@@ -94,6 +94,8 @@ static void name_stay(struct pod_stay *stay, const struct pod_wish *wish)
     snprintf(stay->namespace, sizeof(stay->namespace), "%s", wish->namespace);
     snprintf(stay->name, sizeof(stay->name), "%s", wish->name);
     snprintf(stay->uid, sizeof(stay->uid), "%s", wish->uid);
+    if (*wish->network)
+        snprintf(stay->network, sizeof(stay->network), "%s", wish->network);
     stay->promised_ms = clock_mono_ms();
     stay->since_wall_ms = clock_wall_ms();
     stay->wired = false;
@@ -158,7 +160,8 @@ enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *
         return POD_EARLY;
     if (tenant_name(wish->container, wish->interface, "default", &stay.tenant) < 0 ||
         strlen(wish->namespace) >= sizeof(stay.namespace) ||
-        strlen(wish->name) >= sizeof(stay.name) || strlen(wish->uid) >= sizeof(stay.uid))
+        strlen(wish->network) >= sizeof(stay.network) || strlen(wish->name) >= sizeof(stay.name) ||
+        strlen(wish->uid) >= sizeof(stay.uid))
         return POD_BAD_NAME;
     struct pod_stay *known = pods_stay(pods, &stay.tenant);
     enum pod_refusal refusal = POD_GRANTED;
@@ -203,6 +206,20 @@ int pods_engine_wired(struct engine *engine, const struct tenant *key)
     pods->dirty = true;
     pods->setup.wake(pods->setup.context);
     return 0;
+}
+
+/* Written by the next round. */
+void pods_engine_attach(struct engine *engine, const struct tenant *key, const char *network)
+{
+    struct pods_engine *pods = (struct pods_engine *)engine;
+    struct pod_stay *stay = pods_stay(pods, key);
+    if (!stay)
+        stay = sorted_find(&pods->chained, key);
+    if (!stay || strlen(network) >= sizeof(stay->network))
+        return;
+    snprintf(stay->network, sizeof(stay->network), "%s", network);
+    pods->unsaved = pods->dirty = true;
+    pods->setup.wake(pods->setup.context);
 }
 
 static void forget_loss(struct pods_engine *pods, const struct tenant *key)
