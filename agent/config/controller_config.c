@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/macro.h"
 #include "config/parse.h"
+#include "config/template_rights.h"
 
 #define FIELD(member) .offset = offsetof(struct controller_config, member)
 
@@ -125,9 +127,40 @@ static const struct config_key blocks_keys[] = {
     { NULL },
 };
 
+/* One of the names; -1: none, which is a fault. */
+static int template_right(struct parse *parse, const struct doc *node)
+{
+    static const char *const names[] = { TEMPLATE_RIGHT_NAMES };
+    _Static_assert(ARRAY_SIZE(names) == TEMPLATE_RIGHTS, "each right has a name");
+    unsigned right = TEMPLATE_RIGHTS;
+    parse_word(parse, node, names, ARRAY_SIZE(names), &right);
+    return right < TEMPLATE_RIGHTS ? (int)right : -1;
+}
+
+static void parse_rights(struct parse *parse, const struct config_key *key, const struct doc *node,
+                         void *field)
+{
+    uint32_t bits = 0;
+    (void)key;
+    if (doc_expect(parse->document, node, DOC_LIST, parse->errors) < 0)
+        return;
+    doc_each(element, node) {
+        int right = template_right(parse, element);
+        if (right >= 0)
+            bits |= UINT32_C(1) << right;
+    }
+    *(uint32_t *)field = bits;
+}
+
+static const struct config_key template_keys[] = {
+    { "allow", parse_rights, FIELD(egress.template_allowed) },
+    { NULL },
+};
+
 static const struct config_key workload_keys[] = {
     { "enabled", parse_bool, FIELD(egress.enabled) },
     { "image", parse_image, FIELD(egress.image) },
+    { "template", parse_section, .keys = template_keys },
     { NULL },
 };
 

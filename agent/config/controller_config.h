@@ -38,6 +38,7 @@ struct controller_config {
     struct {
         bool enabled; /* Egresses get Deployments of gateways; else another controller does it */
         char *image;  /* that gateways run; NULL: only while it is not enabled */
+        uint32_t template_allowed; /* bits by enum template_right; default: none */
     } egress;
     struct {
         char *listen; /* "address:port" */

@@ -138,8 +138,10 @@ static int make_object(struct egress_job *job, const struct written *row,
 {
     struct workload_mark mark = *egress_mark(&job->marks, text);
     struct workload_plan plan;
-    int r = plan_workload(job->job.board->store, key, job->job.board->config->egress.image, &mark,
-                          body, &plan);
+    const struct controller_config *config = job->job.board->config;
+    const struct workload_settings settings = { config->egress.image,
+                                                config->egress.template_allowed };
+    int r = plan_workload(job->job.board->store, key, &settings, &mark, body, &plan);
     if (r < 0)
         return r;
     switch (plan.step) { /* what was refused stays so until another try is answered */

@@ -106,14 +106,18 @@ static int wrong(struct workload_plan *plan, const char *why, const char *remedy
 }
 
 static int plan_apply(const struct workload_key *key, const struct egress *egress,
-                      const struct doc *pod_template, const char *image,
+                      const struct doc *pod_template, const struct workload_settings *settings,
                       const struct workload_mark *mark, struct text *body,
                       struct workload_plan *plan)
 {
     const char *why = check(key, egress, pod_template);
+    const struct workload_excess *excess =
+        workload_template_excess(pod_template, settings->allowed);
     if (why)
         return wrong(plan, why, "mend the Egress");
-    workload_write(key, egress, pod_template, image, NULL, body);
+    if (excess)
+        return wrong(plan, excess->why, excess->remedy);
+    workload_write(key, egress, pod_template, settings->image, NULL, body);
     plan->wanted = hash(body);
     if (text_error(body) < 0)
         return -ENOMEM;
@@ -121,12 +125,13 @@ static int plan_apply(const struct workload_key *key, const struct egress *egres
         return 0;
     plan->step = WORKLOAD_APPLY;
     text_truncate(body, 0);
-    workload_write(key, egress, pod_template, image, plan->there, body);
+    workload_write(key, egress, pod_template, settings->image, plan->there, body);
     return text_error(body);
 }
 
 static int plan_of_egress(const struct store *store, const struct workload_key *key,
-                          const char *image, const struct workload_mark *mark, struct text *body,
+                          const struct workload_settings *settings,
+                          const struct workload_mark *mark, struct text *body,
                           struct workload_plan *plan)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -149,7 +154,7 @@ static int plan_of_egress(const struct store *store, const struct workload_key *
     const char *text = key->kind == KIND_DEPLOYMENT ? egress->pod_template : NULL;
     if (text && document_parse(text, strlen(text), "", READER_JSON, &pod_template, &faults) != 1)
         return -ENOMEM;
-    return plan_apply(key, egress, pod_template ? pod_template->root : NULL, image, mark, body,
+    return plan_apply(key, egress, pod_template ? pod_template->root : NULL, settings, mark, body,
                       plan);
 }
 
@@ -202,16 +207,16 @@ static int plan_access(const struct store *store, const struct workload_key *key
     return text_error(body);
 }
 
-int plan_workload(const struct store *store, const struct workload_key *key, const char *image,
-                  const struct workload_mark *mark, struct text *body,
-                  struct workload_plan *ret_plan)
+int plan_workload(const struct store *store, const struct workload_key *key,
+                  const struct workload_settings *settings, const struct workload_mark *mark,
+                  struct text *body, struct workload_plan *ret_plan)
 {
     *ret_plan = (struct workload_plan){
         .there = store_get(store, key->kind, key->namespace, key->name),
     };
     return key->kind == KIND_SERVICE_ACCOUNT || key->kind == KIND_ROLE_BINDING
                ? plan_access(store, key, mark, body, ret_plan)
-               : plan_of_egress(store, key, image, mark, body, ret_plan);
+               : plan_of_egress(store, key, settings, mark, body, ret_plan);
 }
 
 /* ---- The status of an Egress ---- */

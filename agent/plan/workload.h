@@ -59,14 +59,20 @@ struct workload_plan {
     const char *why, *remedy;   /* static */
 };
 
+/* What controller.yaml says. */
+struct workload_settings {
+    const char *image; /* that gateways run, where a template may say another and does not */
+    uint32_t allowed;  /* to templates: bits by enum template_right of config/template_rights.h */
+};
+
 /*
  * The next step about an object. The body of WORKLOAD_APPLY is added to `body`, with the uid and
- * resourceVersion of what is there as preconditions. `image`: what gateways run where their
- * template does not say. Returns 0 or -ENOMEM.
+ * resourceVersion of what is there as preconditions. What is there stays where its template asks
+ * for what is not allowed. Returns 0 or -ENOMEM.
  */
-int plan_workload(const struct store *store, const struct workload_key *key, const char *image,
-                  const struct workload_mark *mark, struct text *body,
-                  struct workload_plan *ret_plan);
+int plan_workload(const struct store *store, const struct workload_key *key,
+                  const struct workload_settings *settings, const struct workload_mark *mark,
+                  struct text *body, struct workload_plan *ret_plan);
 
 /* Whether gateways of an Egress are pods that are made for it. */
 static inline bool egress_has_workload(const struct egress *egress)

@@ -11,6 +11,19 @@
 /* What is wrong with a template, static; NULL: nothing. */
 const char *workload_template_check(const struct doc *pod_template);
 
+/* ---- workload_rights.c ---- */
+
+/* What a template may not ask for, and what to do about it; both static. */
+struct workload_excess {
+    const char *why, *remedy;
+};
+
+/* The first that is not in `allowed` (bits by enum template_right); NULL: none. */
+const struct workload_excess *workload_template_excess(const struct doc *pod_template,
+                                                       uint32_t allowed);
+
+/* ---- workload_pod.c ---- */
+
 /* The member "template" of a Deployment's spec. `pod_template` may be NULL. */
 void workload_pod_write(struct json *json, const struct egress *egress,
                         const struct doc *pod_template, const char *image);

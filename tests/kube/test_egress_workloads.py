@@ -286,6 +286,25 @@ def test_the_template_is_followed_in_place(world):
     assert world.get("Deployment")["metadata"]["uid"] == uid
 
 
+def test_a_template_that_takes_rights_on_nodes_is_refused_and_told(world):
+    """Gateways that run stay as they are; the owner reads why in an Event, and an administrator may allow it."""
+    world.plane.put(egress())
+    before = world.there("Deployment")["spec"]
+    world.patch("Egress", {"spec": {"replicas": 3, "template": {"spec": {
+        "hostPID": True, "containers": [{"name": "side", "image": "s"}]}}}})
+    wait(lambda: ("Deployment net/nat", "spec.template has hostPID") in world.faults(), "the fault", 30)
+    wait_equal(lambda: len(world.events()), 1, "the Event")
+    assert "egress.template.allow: [hostPID]" in world.events()[0]
+    assert world.spec() == before
+    world.leader.stop()
+    world.leader.settings["egress"]["template"] = {"allow": ["hostPID"]}
+    world.leader.write_config()
+    world.leader.start()
+    wait_equal(lambda: world.spec()["replicas"], 3, "what is allowed", 60)
+    assert world.spec()["template"]["spec"]["hostPID"] is True
+    wait_equal(world.faults, set(), "no fault")
+
+
 def test_a_strategy_that_the_api_refuses_is_told_and_taken_by_another_deployment(world):
     """The API's default for rolling updates stands in the way of Recreate, and no apply takes it away."""
     world.plane.put(egress())

@@ -89,6 +89,19 @@ static void images_can_be_pulled(void **state)
     }
 }
 
+static void rights_of_templates_have_names(void **state)
+{
+    (void)state;
+    refuses(KUBERNETES "egress: {template: {allow: [hostPath, volumeMounts]}}\n", "");
+    refuses(KUBERNETES "egress: {template: {allow: []}}\n", "");
+    refuses(KUBERNETES "egress: {template: {allow: [hostpath]}}\n",
+            "2:29: egress.template.allow[0]: expected hostPath, hostNetwork, hostPID, hostIPC, "
+            "hostPorts, hostProbes, hostProcess, nodeName, privileged, capabilities, procMount, "
+            "unconfined, sysctls, image, command or volumeMounts, found \"hostpath\"\n");
+    refuses(KUBERNETES "egress: {template: {allow: hostPath}}\n",
+            "2:28: egress.template.allow: expected a list, found a plain value\n");
+}
+
 static void exports_have_places(void **state)
 {
     (void)state;
@@ -121,9 +134,12 @@ static void listens_near_its_default(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(election_says_which_key),  cmocka_unit_test(knows_names_of_others),
-        cmocka_unit_test(images_can_be_pulled),     cmocka_unit_test(exports_have_places),
+        cmocka_unit_test(election_says_which_key),
+        cmocka_unit_test(knows_names_of_others),
+        cmocka_unit_test(images_can_be_pulled),
+        cmocka_unit_test(exports_have_places),
         cmocka_unit_test(listens_near_its_default),
+        cmocka_unit_test(rights_of_templates_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The pods of an Egress: what the template says, and what makes gateways of them. */
 #include "base/macro.h"
+#include "config/template_rights.h"
 #include "workload_planning.h"
 
 static void without_a_template_the_pods_are_gateways(void **state)
@@ -77,6 +78,7 @@ static void the_container_egress_is_found_by_name_or_put_in_front(void **state)
 static void what_the_template_says_of_the_container_stands(void **state)
 {
     struct workloads *fx = *state;
+    fx->allowed = UINT32_MAX;
     tell_egress(
         fx, "template: {spec: {terminationGracePeriodSeconds: 5, nodeSelector: {a: 'true'}, "
             "volumes: [{name: run, hostPath: {path: /r}}], containers: [{name: egress, image: "
@@ -138,6 +140,112 @@ static void a_template_that_is_none_is_told(void **state)
     }
 }
 
+/* By right, what asks for it; `spec.template.spec`, or all of the template where it begins with a
+ * brace. Each alone is refused, and its name lets just that through. */
+static const struct excess {
+    enum template_right right;
+    const char *text;
+} excesses[] = {
+    { TEMPLATE_HOST_PATH, "volumes: [{name: a, hostPath: {path: /}}]" },
+    { TEMPLATE_HOST_PATH, "containers: [{name: s, volumeMounts: [{name: bpf, mountPath: /b}]}]" },
+    { TEMPLATE_HOST_PATH, "initContainers: [{name: s, volumeMounts: [{name: bpf}]}]" },
+    { TEMPLATE_HOST_NETWORK, "hostNetwork: true" },
+    { TEMPLATE_HOST_PID, "hostPID: true" },
+    { TEMPLATE_HOST_IPC, "hostIPC: true" },
+    { TEMPLATE_HOST_PORTS, "containers: [{name: s, ports: [{containerPort: 1, hostPort: 1}]}]" },
+    { TEMPLATE_HOST_PORTS, "containers: [{name: egress, ports: [{hostPort: 80}]}]" },
+    { TEMPLATE_HOST_PROBES,
+      "containers: [{name: s, livenessProbe: {httpGet: {host: 10.0.0.1, port: 1}}}]" },
+    { TEMPLATE_HOST_PROBES,
+      "containers: [{name: s, lifecycle: {preStop: {tcpSocket: {host: 10.0.0.1}}}}]" },
+    { TEMPLATE_HOST_PROCESS, "securityContext: {windowsOptions: {hostProcess: true}}" },
+    { TEMPLATE_HOST_PROCESS,
+      "containers: [{name: s, securityContext: {windowsOptions: {hostProcess: true}}}]" },
+    { TEMPLATE_NODE_NAME, "nodeName: node1" },
+    { TEMPLATE_PRIVILEGED, "containers: [{name: s, securityContext: {privileged: true}}]" },
+    { TEMPLATE_PRIVILEGED, "initContainers: [{name: s, securityContext: {privileged: true}}]" },
+    { TEMPLATE_PRIVILEGED,
+      "initContainers: [{name: egress, securityContext: {privileged: true}}]" },
+    { TEMPLATE_PRIVILEGED,
+      "containers: [{name: egress}, {name: egress, securityContext: {privileged: true}}]" },
+    { TEMPLATE_CAPABILITIES,
+      "containers: [{name: s, securityContext: {capabilities: {add: [KILL, SYS_ADMIN]}}}]" },
+    { TEMPLATE_CAPABILITIES,
+      "initContainers: [{name: s, securityContext: {capabilities: {add: [NET_RAW]}}}]" },
+    { TEMPLATE_PROC_MOUNT, "containers: [{name: s, securityContext: {procMount: Unmasked}}]" },
+    { TEMPLATE_UNCONFINED, "securityContext: {seccompProfile: {type: Unconfined}}" },
+    { TEMPLATE_UNCONFINED,
+      "containers: [{name: s, securityContext: {appArmorProfile: {type: Unconfined}}}]" },
+    { TEMPLATE_UNCONFINED, "securityContext: {seLinuxOptions: {type: spc_t}}" },
+    { TEMPLATE_UNCONFINED, "{metadata: {annotations: "
+                           "{container.apparmor.security.beta.kubernetes.io/s: unconfined}}}" },
+    { TEMPLATE_SYSCTLS, "securityContext: {sysctls: [{name: kernel.msgmax, value: '1'}]}" },
+    { TEMPLATE_IMAGE, "containers: [{name: egress, image: mine}]" },
+    { TEMPLATE_COMMAND, "containers: [{name: egress, command: [sh]}]" },
+    { TEMPLATE_COMMAND, "containers: [{name: egress, args: [sh]}]" },
+    { TEMPLATE_COMMAND, "containers: [{name: egress, lifecycle: {postStart: {exec: {}}}}]" },
+    { TEMPLATE_COMMAND, "containers: [{name: egress, livenessProbe: {exec: {command: [a]}}}]" },
+    { TEMPLATE_COMMAND, "containers: [{name: egress, envFrom: [{configMapRef: {name: a}}]}]" },
+    { TEMPLATE_COMMAND, "containers: [{name: egress, env: [{name: LD_PRELOAD, value: a}]}]" },
+    { TEMPLATE_COMMAND, "containers: [{name: egress, env: [{name: POD_UID, value: ''}]}]" },
+    { TEMPLATE_VOLUME_MOUNTS, "containers: [{name: egress, volumeMounts: [{name: a}]}]" },
+    { TEMPLATE_VOLUME_MOUNTS, "volumes: [{name: state, configMap: {name: a}}]" },
+};
+
+static void what_gives_rights_on_nodes_is_refused_until_it_is_allowed(void **state)
+{
+    static const char *const names[] = { TEMPLATE_RIGHT_NAMES };
+    struct workloads *fx = *state;
+    uint32_t tried = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(excesses); i++) {
+        const struct excess *it = &excesses[i];
+        AUTOFREE char *spec = *it->text == '{' ? text_format("template: %s", it->text)
+                                               : text_format("template: {spec: {%s}}", it->text);
+        AUTOFREE char *remedy = text_format("egress.template.allow: [%s]", names[it->right]);
+        tell_egress(fx, spec);
+        fx->allowed = ~(UINT32_C(1) << it->right);
+        assert_step(fx, &deployment, WORKLOAD_WRONG);
+        assert_non_null(strstr(fx->plan.remedy, remedy));
+        assert_step(fx, &service, WORKLOAD_APPLY);
+        fx->allowed = UINT32_C(1) << it->right;
+        assert_step(fx, &deployment, WORKLOAD_APPLY);
+        tried |= fx->allowed;
+    }
+    assert_int_equal(tried, (UINT32_C(1) << TEMPLATE_RIGHTS) - 1);
+}
+
+static void what_any_pod_may_have_is_taken(void **state)
+{
+    static const char *const specs[] = {
+        "nodeSelector: {a: b}, tolerations: [{operator: Exists}], priorityClassName: a",
+        "hostNetwork: false, hostPID: false, hostUsers: false, runtimeClassName: kata",
+        "volumes: [{name: a, emptyDir: {}}, {name: b, secret: {secretName: s}}]",
+        "containers: [{name: s, image: a, command: [b], volumeMounts: [{name: a}], env: []}]",
+        "containers: [{name: s, securityContext: {privileged: false, runAsUser: 0, procMount: "
+        "Default, capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}}, ports: [{hostPort: 0}]}]",
+        "containers: [{name: s, livenessProbe: {httpGet: {port: 80}, exec: {command: [a]}}}]",
+        "securityContext: {sysctls: [{name: net.ipv4.tcp_syncookies, value: '1'}], "
+        "seccompProfile: {type: RuntimeDefault}, seLinuxOptions: {level: s0, type: container_t}}",
+        "containers: [{name: egress, resources: {}, env: [{name: A, value: b}], livenessProbe: "
+        "{httpGet: {path: /livez, port: 9394}}, securityContext: {privileged: true}}]",
+    };
+    struct workloads *fx = *state;
+    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+        AUTOFREE char *spec = text_format("template: {spec: {%s}}", specs[i]);
+        tell_egress(fx, spec);
+        assert_step(fx, &deployment, WORKLOAD_APPLY);
+    }
+}
+
+/* Gateways that run are not taken away because their template is refused now. */
+static void what_was_made_before_stays(void **state)
+{
+    struct workloads *fx = *state;
+    tell_egress(fx, "template: {spec: {hostPID: true}}");
+    tell(fx, KIND_DEPLOYMENT, "metadata: {" NAMED ", " OWNED("e1") "}\nspec: {}\n");
+    assert_step(fx, &deployment, WORKLOAD_WRONG);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, workloads_begin, workloads_end)
 
 int main(void)
@@ -150,6 +258,9 @@ int main(void)
         TEST(rights_and_account_are_not_the_templates),
         TEST(a_configuration_of_the_templates_goes_first),
         TEST(a_template_that_is_none_is_told),
+        TEST(what_gives_rights_on_nodes_is_refused_until_it_is_allowed),
+        TEST(what_any_pod_may_have_is_taken),
+        TEST(what_was_made_before_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

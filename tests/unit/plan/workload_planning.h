@@ -14,6 +14,7 @@
 
 struct workloads {
     struct store *store;
+    uint32_t allowed;          /* to templates */
     struct workload_mark mark; /* of what is asked about */
     struct text body;
     struct workload_plan plan;
@@ -76,7 +77,8 @@ static const struct workload_key binding = { KIND_ROLE_BINDING, "", WORKLOAD_ACC
 static inline void plan(struct workloads *fx, const struct workload_key *key)
 {
     text_truncate(&fx->body, 0);
-    assert_int_equal(plan_workload(fx->store, key, IMAGE, &fx->mark, &fx->body, &fx->plan), 0);
+    const struct workload_settings settings = { IMAGE, fx->allowed };
+    assert_int_equal(plan_workload(fx->store, key, &settings, &fx->mark, &fx->body, &fx->plan), 0);
 }
 
 static inline void assert_step(struct workloads *fx, const struct workload_key *key,
