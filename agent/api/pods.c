@@ -66,6 +66,11 @@ static const struct words refusals[] = {
                         "it is tried again; see agentctl faults" },
     [POD_FULL] = { 503, "no address of the pod's pool is free on this node",
                    "let the controller give this node another block; see agentctl blocks" },
+    [POD_RESTING] = { 503,
+                      "the addresses of the pod's pool that are free on this node rest: the pods "
+                      "that had them ended less than pods.leastRest ago",
+                      "it is tried again; let the controller give this node another block, or "
+                      "shorten pods.leastRest" },
     [POD_NO_POOL] = { 503, "there is no AddressPool of the name that the pod's Namespace says",
                       "make it, or correct the annotation coil.cybozu.com/pool" },
     [POD_EXHAUSTED] = { 503,
@@ -125,7 +130,8 @@ static void reply_done(struct http_reply *reply)
 
 static bool may_wait(enum pod_refusal refusal)
 {
-    return refusal == POD_EARLY || refusal == POD_NAMESPACE || refusal == POD_FULL;
+    return refusal == POD_EARLY || refusal == POD_NAMESPACE || refusal == POD_FULL ||
+           refusal == POD_RESTING;
 }
 
 static void forget(struct waiter *waiter)

@@ -179,6 +179,7 @@ static const struct config_key pods_keys[] = {
     { "enabled", parse_bool, FIELD(pods.enabled) },
     { "table", parse_pods_table, FIELD(pods.table) },
     { "rest", parse_duration, FIELD(pods.rest_ms) },
+    { "leastRest", parse_duration, FIELD(pods.least_rest_ms) },
     { "emptyBlocks", parse_duration, FIELD(pods.empty_ms) },
     { "goneAfter", parse_duration, FIELD(pods.gone_ms) },
     { NULL },
@@ -288,6 +289,7 @@ static int config_new(struct config **ret_config)
     config->pools.rest_ms = MINUTE_MS;
     config->pods.table = ROUTE_TABLE_MAIN;
     config->pods.rest_ms = MINUTE_MS;
+    config->pods.least_rest_ms = 5 * SECOND_MS;
     config->pods.empty_ms = 10 * MINUTE_MS;
     config->pods.gone_ms = 5 * MINUTE_MS;
     config->addresses.interfaces_auto = true;

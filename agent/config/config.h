@@ -130,9 +130,10 @@ struct config {
         int64_t rest_ms; /* how long a freed address is given to nobody else */
     } pools;
     struct {
-        bool enabled;     /* this agent gives addresses to pods; default false */
-        uint32_t table;   /* of pods' routes: main, or 116 as Coil has them */
-        int64_t rest_ms;  /* how long a freed address waits, where another is free */
+        bool enabled;          /* this agent gives addresses to pods; default false */
+        uint32_t table;        /* of pods' routes: main, or 116 as Coil has them */
+        int64_t rest_ms;       /* how long a freed address waits, where another is free */
+        int64_t least_rest_ms; /* pods.leastRest: and where none is */
         int64_t empty_ms; /* pods.emptyBlocks: how long a block is empty until it is given back */
         int64_t gone_ms;  /* pods.goneAfter: how long an interface may outlive its Pod in the API */
     } pods;

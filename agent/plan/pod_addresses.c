@@ -260,6 +260,13 @@ bool pod_addresses_choose(const struct pod_addresses *table, int64_t now_ms, int
     return true;
 }
 
+int64_t pod_addresses_freed_ms(const struct pod_addresses *table, const struct tenant *chosen)
+{
+    const struct pod_rest key = { .ip = chosen->v4.family != IP_NONE ? chosen->v4 : chosen->v6 };
+    const struct pod_rest *rest = sorted_find(&table->rests, &key);
+    return rest ? rest->freed_ms : 0;
+}
+
 /* ---- Tenants ---- */
 
 static int use(struct pod_addresses *table, const struct ip *ip)

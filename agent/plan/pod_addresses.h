@@ -6,7 +6,8 @@
  *
  * A tenant has one address of each family that its block has, both at one offset. An address that
  * was freed rests for a while, so that late packets to the pod before do not meet the pod behind
- * it; the one that has rested longest is the next. A rest gives way where nothing else is free.
+ * it; the one that has rested longest is the next. Where nothing else is free, who asks decides how
+ * far a rest gives way (pod_addresses_freed_ms()).
  * Fuller blocks are filled first, so that the others become empty and can be given back.
  */
 #pragma once
@@ -68,6 +69,12 @@ int pod_addresses_set_strays(struct pod_addresses *table, const ip_list *strays)
  */
 bool pod_addresses_choose(const struct pod_addresses *table, int64_t now_ms, int64_t rest_ms,
                           struct tenant *tenant);
+
+/*
+ * When what was chosen for a tenant was freed last; 0: never, as far as is known. Of what rests the
+ * choice falls on the one that has rested longest.
+ */
+int64_t pod_addresses_freed_ms(const struct pod_addresses *table, const struct tenant *chosen);
 
 /* Enters a tenant with its addresses, or other ones for it. Returns 0 or -ENOMEM. */
 int pod_addresses_put(struct pod_addresses *table, const struct tenant *tenant);

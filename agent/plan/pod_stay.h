@@ -48,6 +48,7 @@ enum pod_refusal {
     POD_EARLY,      /* nothing is known of the node's blocks and links yet */
     POD_NAMESPACE,  /* the source has not told of the pod's Namespace yet */
     POD_FULL,       /* no address of its pool is free on this node */
+    POD_RESTING,    /* those that are free were freed less than pods.leastRest ago */
     POD_NO_POOL,    /* there is no such AddressPool */
     POD_EXHAUSTED,  /* nor can this node have another block of it */
     POD_OTHER,      /* the container's interface is another pod's */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Addresses for pods: given out of the node's blocks, routed, found again, freed."""
 
+import time
+
 import pytest
 import schema
 from lab import objects, wait, wait_equal
@@ -111,6 +113,40 @@ def test_a_freed_address_is_the_last_to_be_given_again(lab):
     seen = {WiredPod(lab, node, agent, f"p{number}").add().address(4) for number in range(3)}
     assert first.address(4) not in seen
     assert WiredPod(lab, node, agent, "again").add().address(4) == first.address(4)
+
+
+def assert_few_passes(agent):
+    """Of pods' settings there is one every five seconds; fifty questions are some tenths of a second."""
+    before = agent.json("status")["routes"]["passes"]
+    assert [agent.json("status")["routes"]["passes"] for _ in range(50)][-1] - before <= 2
+
+
+def test_a_freed_address_rests_in_a_full_block(lab):
+    """pods.leastRest: what is still on its way to the pod before does not meet the next. The ADD waits it out."""
+    node, agent = start(lab, pods={"enabled": True, "leastRest": "3s"})
+    pods = [WiredPod(lab, node, agent, f"p{number}").add() for number in range(4)]
+    pods[2].delete()
+    freed = time.monotonic()
+    late = WiredPod(lab, node, agent, "late").add()
+    assert late.address(4) == pods[2].address(4)
+    assert 2.5 < time.monotonic() - freed < 8
+    assert_few_passes(agent)
+    # Also one that an earlier agent has freed.
+    pods[1].delete()
+    freed = time.monotonic()
+    agent.stop()
+    agent.start()
+    assert WiredPod(lab, node, agent, "later").add().address(4) == pods[1].address(4)
+    assert time.monotonic() - freed > 2.5
+
+
+def test_a_rest_that_is_longer_than_an_add_waits_is_told(lab):
+    node, agent = start(lab, pods={"enabled": True, "leastRest": "10m"})
+    pods = [WiredPod(lab, node, agent, f"p{number}").add() for number in range(4)]
+    pods[2].delete()
+    status, answer = WiredPod(lab, node, agent, "late").want()
+    assert status == 503 and "pods.leastRest" in answer["error"] and answer["remedy"]
+    assert_few_passes(agent)
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])

@@ -85,6 +85,7 @@ static int open_pods(const struct engine_setup *setup, struct engine **ret_engin
         .retry_ms = INT64_MAX,
         .strays_ms = INT64_MAX,
         .waits_ms = INT64_MAX,
+        .rested_wall_ms = INT64_MAX,
         .settings_due_ms = INT64_MAX,
         .gone_due_ms = INT64_MAX,
     };
@@ -146,6 +147,8 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
     const struct pods_engine *pods = (const struct pods_engine *)engine;
     int64_t next_ms = MIN(next_follow_ms(pods, now_ms), pods->settings_due_ms);
     next_ms = MIN(next_ms, pods->waits_ms);
+    if (pods->rested_wall_ms != INT64_MAX)
+        next_ms = MIN(next_ms, now_ms + MAX(pods->rested_wall_ms - clock_wall_ms(), 1));
     return MIN(next_ms, pods->gone_due_ms);
 }
 
@@ -175,6 +178,8 @@ static int write_pods(struct engine *engine, struct round *round)
 {
     struct pods_engine *pods = of(engine);
     pods_follow_chained(pods, round->now_ms);
+    if (clock_wall_ms() >= pods->rested_wall_ms)
+        pods->rested_wall_ms = INT64_MAX; /* who waits asks again behind this round */
     if (!is_on(pods) || !status_is_known(pods->setup.status))
         return 0;
     int r = follow(pods, round);

@@ -66,7 +66,8 @@ struct pods_engine {
     bool known;          /* a round has seen the kernel's links and the source's blocks */
     int64_t due_ms;      /* monotonic: when a round has to look without a change */
     int64_t waits_ms;    /* monotonic: when those that wait are looked at again */
-    int64_t strays_ms;   /* monotonic: when foreign routes into the blocks are looked at again */
+    int64_t rested_wall_ms; /* when an address has rested that a pod waits for; INT64_MAX: none */
+    int64_t strays_ms;      /* monotonic: when foreign routes into the blocks are looked at again */
     struct backoff retry;
     int64_t retry_ms; /* monotonic; INT64_MAX: nothing was refused */
 };

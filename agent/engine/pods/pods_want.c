@@ -128,6 +128,25 @@ static void end_wait(struct pods_engine *pods, const char *pool)
     pods->waits.count = kept;
 }
 
+/*
+ * Whether what was chosen was freed so short a while ago that packets to the pod before may still
+ * come: peers, and other nodes' endpoints, learn of its end later than this node does. What was
+ * freed in the future (the clock was set back) has an age that nobody knows, and is not held back.
+ */
+static bool rests(struct pods_engine *pods, const struct tenant *chosen)
+{
+    const int64_t now_ms = clock_wall_ms();
+    const int64_t freed_ms = pod_addresses_freed_ms(&pods->addresses, chosen);
+    const int64_t until_ms = freed_ms + pods->setup.config->pods.least_rest_ms;
+    if (freed_ms > now_ms || now_ms >= until_ms)
+        return false;
+    if (until_ms < pods->rested_wall_ms) {
+        pods->rested_wall_ms = until_ms;
+        pods->setup.wake(pods->setup.context);
+    }
+    return true;
+}
+
 static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wish *wish,
                                   struct pod_stay *stay)
 {
@@ -144,6 +163,8 @@ static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wis
         note_wait(pods, pool);
         return POD_FULL;
     }
+    if (rests(pods, &stay->tenant))
+        return POD_RESTING;
     name_stay(stay, wish);
     end_wait(pods, pool);
     return enter(pods, stay);

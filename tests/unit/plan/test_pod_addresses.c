@@ -107,6 +107,10 @@ static void a_freed_address_rests_unless_nothing_else_is_free(void **state)
     assert_string_equal(give(fx, "d", "p", START_MS + 1), "none");
     take(fx, "b", START_MS + 2);
     take(fx, "c", START_MS + 3);
+    struct tenant chosen = tenant("e", "p");
+    assert_int_equal(pod_addresses_freed_ms(&fx->table, &chosen), 0);
+    assert_true(pod_addresses_choose(&fx->table, START_MS + 4, REST_MS, &chosen));
+    assert_int_equal(pod_addresses_freed_ms(&fx->table, &chosen), START_MS + 2);
     assert_string_equal(give(fx, "e", "p", START_MS + 4), "10.0.0.1 -");
 }
 
