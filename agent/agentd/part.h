@@ -23,6 +23,7 @@
 #include "loop/http.h"
 #include "loop/looks.h"
 #include "loop/notify.h"
+#include "pools/outside.h"
 #include "pools/pool_keeper.h"
 #include "report/block_keeper.h"
 #include "report/consul_keeper.h"
@@ -60,6 +61,7 @@ struct agent {
     struct egress_live egress_live; /* part_egress */
 
     struct standing_keeper *standing; /* part_standing */
+    struct outside_keeper *outside;   /* part_pools */
     struct pool_keeper *pools;        /* part_pools; NULL: this agent gives no addresses */
     struct bgp *bgp;                  /* part_bird */
 

@@ -12,9 +12,18 @@ static int open_pools(struct agent *agent)
         .store = agent->store,
         .status = &agent->status,
     };
-    if (!agent->config->pools.allocate)
-        return 0;
-    int r = pool_keeper_new(&options, &agent->pools);
+    const struct outside_options outside = {
+        .config = agent->config,
+        .store = agent->store,
+        .status = &agent->status,
+        .routes = kernel_routes(agent->kernel),
+    };
+    int r = outside_keeper_new(&outside, &agent->outside);
+    if (r < 0)
+        log_error("cannot keep addresses outside of pools: %s", strerror(-r));
+    if (r < 0 || !agent->config->pools.allocate)
+        return r;
+    r = pool_keeper_new(&options, &agent->pools);
     if (r < 0)
         log_error("cannot give addresses (pools.allocate): %s", strerror(-r));
     return r;
@@ -22,6 +31,7 @@ static int open_pools(struct agent *agent)
 
 static void configure_pools(struct agent *agent)
 {
+    outside_keeper_set_config(agent->outside, agent->config);
     if (agent->pools)
         pool_keeper_set_config(agent->pools, agent->config);
 }
@@ -29,12 +39,14 @@ static void configure_pools(struct agent *agent)
 int pools_prepare(void *context)
 {
     struct agent *agent = context;
-    return agent->pools ? pool_keeper_run(agent->pools) : 0;
+    int r = agent->pools ? pool_keeper_run(agent->pools) : 0;
+    return r < 0 ? r : outside_keeper_run(agent->outside);
 }
 
 static void close_pools(struct agent *agent)
 {
     pool_keeper_free(agent->pools);
+    outside_keeper_free(agent->outside);
 }
 
 const struct part part_pools = {

@@ -62,3 +62,49 @@ def test_pools_and_advertisements_decide(lab):
     announced_by(lab, node1, node2)
     for node in lab.nodes:
         wait_equal(lambda: tables(node), exported(node, VIP, VIP6), f"table 119 of {node}")
+
+
+def told(agent):
+    return [(fault["place"], fault["message"]) for fault in agent.faults()
+            if fault["subsystem"] == "pools" and "served before" in fault["message"]]
+
+
+def words(*addresses):
+    return [("Service default/web", f"{', '.join(addresses)} was served before there were IPAddressPools, and is in "
+             "none of them: it is served as before")]
+
+
+def test_the_first_pool_takes_nothing_out_of_the_network(lab):
+    """What is announced when it comes stays, with a fault, over restarts, until a pool has it or nobody names it."""
+    agents = start(lab)
+    node1, node2 = lab.nodes
+    announced_by(lab, node1, node2)
+    monitor = lab.monitor()
+    write(lab, pool("lb", "198.51.100.0/28"))
+    wait_equal(lambda: told(agents[0]), words(VIP, VIP6), "the fault")
+    for how in (agents[0].kill, agents[0].stop):
+        how()
+        agents[0].start()
+        agents[0].settled()
+        wait_equal(lambda: told(agents[0]), words(VIP, VIP6), "the fault after a restart")
+    announced_by(lab, node1, node2)
+    assert monitor.losses(VIP) == []
+    write(lab, pool("lb", f"{VIP}/32"))
+    wait_equal(lambda: told(agents[0]), words(VIP6), "the fault about the other address")
+    write(lab, pool("lb", f"{VIP}/32", f"{VIP6}/128"))
+    wait_equal(lambda: told(agents[0]), [], "no fault")
+    announced_by(lab, node1, node2)
+    write(lab, pool("lb", f"{VIP}/32"))
+    announced_by(lab, addresses=[VIP6])
+
+
+def test_a_first_pool_that_came_while_no_agent_ran(lab):
+    """What the kernel has was in service."""
+    agents = start(lab)
+    node1, node2 = lab.nodes
+    announced_by(lab, node1, node2)
+    agents[0].stop()
+    write(lab, pool("lb", "198.51.100.0/28"))
+    agents[0].start()
+    wait_equal(lambda: told(agents[0]), words(VIP, VIP6), "the fault")
+    announced_by(lab, node1, node2)

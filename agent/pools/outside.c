@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See outside.h. Called by agentd before each pass.
+ *
+ * As long as there is no pool, everything is served that a status names; when the first one comes,
+ * what is named then and is in no pool is noted, in outside-pools.json of the state folder. Where
+ * the pool came while no agent ran there is no such file: then what the kernel's export table has
+ * is what was in service. An address is forgotten when a pool has it, or no Service names it.
+ *
+ * A Service all of whose addresses outside of pools are noted is marked in the store, as whoever
+ * gives addresses marks those whose pool was edited (SERVICE_ASSIGNED): all planners go by that.
+ */
+#include "pools/outside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "base/ours.h"
+#include "base/text.h"
+#include "format/json.h"
+#include "format/reader.h"
+#include "plan/advertised.h"
+#include "plan/assignment.h"
+#include "plan/route_table.h"
+#include "store/give.h"
+
+struct outside_keeper {
+    struct outside_options options;
+    char *path;
+    struct sorted noted; /* struct ip */
+    bool known; /* `noted` says what was served: by the file, or since there were no pools */
+    bool without_pools; /* at the last look */
+    bool due;           /* a look is due although nothing has changed */
+};
+
+static int order(const void *a, const void *b)
+{
+    return ip_cmp(a, b);
+}
+
+static void tell(const struct outside_keeper *keeper, const struct faults *faults)
+{
+    if (fault_book_replace(keeper->options.status->faults, "pools", "outside", faults,
+                           clock_wall_ms()) < 0)
+        log_error("no memory to keep the faults of addresses outside of pools");
+}
+
+static int load(struct outside_keeper *keeper)
+{
+    CLEANUP(document_freep) struct document *document = NULL;
+    AUTOFAULTS struct faults faults = { 0 };
+    if (access(keeper->path, F_OK) < 0)
+        return 0;
+    int r = document_read(keeper->path, READER_JSON, &document, &faults);
+    if (r == -ENOMEM)
+        return r;
+    keeper->known = r == 1;
+    doc_each(node, r == 1 ? doc_get(document->root, "addresses") : NULL) {
+        struct ip ip;
+        if (node->type == DOC_SCALAR && ip_parse(node->text, &ip) == 0 &&
+            sorted_put(&keeper->noted, &ip) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int save(const struct outside_keeper *keeper)
+{
+    AUTOTEXT struct text text = { 0 };
+    struct json json = { .out = &text };
+    char buffer[IP_STRLEN];
+    json_begin_object(&json, NULL);
+    json_begin_array(&json, "addresses");
+    sorted_each(const struct ip, ip, &keeper->noted)
+        json_string(&json, NULL, ip_str(ip, buffer));
+    json_end_array(&json);
+    json_end_object(&json);
+    text_add_char(&text, '\n');
+    int r = text_error(&text);
+    return r < 0 ? r : file_write_atomic(keeper->path, text_str(&text), text.length);
+}
+
+int outside_keeper_new(const struct outside_options *options, struct outside_keeper **ret_keeper)
+{
+    CLEANUP(outside_keeper_freep) struct outside_keeper *keeper = calloc(1, sizeof(*keeper));
+    if (!keeper)
+        return -ENOMEM;
+    keeper->options = *options;
+    keeper->due = true;
+    keeper->noted = (struct sorted)SORTED(struct ip, order);
+    keeper->path = text_format("%s/outside-pools.json", options->config->paths.state);
+    int r = keeper->path ? load(keeper) : -ENOMEM;
+    if (r < 0)
+        return r;
+    *ret_keeper = TAKE_PTR(keeper);
+    return 0;
+}
+
+void outside_keeper_free(struct outside_keeper *keeper)
+{
+    if (!keeper)
+        return;
+    sorted_done(&keeper->noted);
+    free(keeper->path);
+    free(keeper);
+}
+
+/* ---- Which addresses ---- */
+
+static bool is_outside(const struct outside_keeper *keeper, const struct service_address *address)
+{
+    return address->origin == ADDRESS_LOAD_BALANCER && !address->proxy_mode &&
+           !advertised_pool(keeper->options.store, &address->ip);
+}
+
+static bool is_announced(const struct outside_keeper *keeper, const struct ip *ip)
+{
+    sorted_each(const struct route, route, keeper->options.routes) {
+        if (route->table == keeper->options.config->routes.table &&
+            route->protocol >= ROUTE_PROTOCOL_SERVICE &&
+            route->protocol <= ROUTE_PROTOCOL_CLASS_LAST &&
+            route->protocol != ROUTE_PROTOCOL_GUARD && ip_equal(&route->prefix.ip, ip))
+            return true;
+    }
+    return false;
+}
+
+/* What was in service before the first pool, of what a status names and no pool has now. */
+static bool was_served(const struct outside_keeper *keeper, const struct ip *ip)
+{
+    if (keeper->known)
+        return sorted_find(&keeper->noted, ip);
+    return keeper->without_pools || is_announced(keeper, ip);
+}
+
+/* The Services that the class of this agent has, one after the other. */
+static const struct service *next_service(const struct outside_keeper *keeper, size_t *cursor)
+{
+    const struct object *object;
+    const char *class = keeper->options.config->services.load_balancer_class;
+    while ((object = store_next(keeper->options.store, KIND_SERVICE, cursor))) {
+        if (assignment_is_for(class, to_service(object)))
+            return to_service(object);
+    }
+    return NULL;
+}
+
+static int list_served(const struct outside_keeper *keeper, struct sorted *ret_served)
+{
+    const struct service *service;
+    for (size_t cursor = 0; (service = next_service(keeper, &cursor));) {
+        for (uint32_t i = 0; i < service->address_count; i++) {
+            const struct service_address *address = &service->addresses[i];
+            if (is_outside(keeper, address) && was_served(keeper, &address->ip) &&
+                sorted_put(ret_served, &address->ip) < 0)
+                return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+/* ---- Their Services ---- */
+
+struct outsider {
+    const struct service *service;
+    VEC(struct ip) ips; /* all that its status names */
+};
+
+/* Whether the Service is to be marked: what it has outside of pools was served before, all of it.
+ */
+static int judge(const struct outside_keeper *keeper, struct outsider *outsider, struct text *which)
+{
+    const struct service *service = outsider->service;
+    char text[IP_STRLEN];
+    bool all = true;
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin != ADDRESS_LOAD_BALANCER || address->proxy_mode)
+            continue;
+        if (vec_push(&outsider->ips, address->ip) < 0)
+            return -ENOMEM;
+        if (!is_outside(keeper, address))
+            continue;
+        all &= sorted_find(&keeper->noted, &address->ip) != NULL;
+        text_addf(which, "%s%s", which->length ? ", " : "", ip_str(&address->ip, text));
+    }
+    return text_error(which) < 0 ? -ENOMEM : all && which->length > 0;
+}
+
+/* Whether the mark is ours: a controller's goes with a condition, and the pool keeper sees to its
+ * own. */
+static bool is_marked(const struct outside_keeper *keeper, const struct service *service)
+{
+    return service->assigned && !(service->assigned_status && *service->assigned_status) &&
+           !keeper->options.config->pools.allocate;
+}
+
+static void add_fault(const struct service *service, const struct text *which,
+                      struct faults *faults)
+{
+    AUTOFREE char *place =
+        text_format("Service %s/%s", service->object.namespace, service->object.name);
+    faults_add(faults, place ? place : "Service",
+               "put it into an IPAddressPool (autoAssign: false gives it to nobody else), or into "
+               "services.loadBalancerIPs; or take it out of the Service's status",
+               "%s was served before there were IPAddressPools, and is in none of them: it is "
+               "served as before",
+               text_str(which));
+}
+
+static int keep_one(struct outside_keeper *keeper, const struct service *service,
+                    struct faults *faults)
+{
+    struct outsider outsider = { .service = service };
+    AUTOTEXT struct text which = { 0 };
+    int r = judge(keeper, &outsider, &which);
+    if (r == 1)
+        add_fault(service, &which, faults);
+    if ((r == 1 && !service->assigned) || (r == 0 && is_marked(keeper, service))) {
+        int given = store_give(keeper->options.store, service, outsider.ips.items,
+                               outsider.ips.count, r == 1);
+        r = MIN(given, 0);
+    }
+    vec_done(&outsider.ips);
+    return MIN(r, 0);
+}
+
+static int keep_all(struct outside_keeper *keeper, struct faults *faults)
+{
+    AUTOVEC VEC(const struct service *) services = { 0 };
+    const struct service *service;
+    int r = 0;
+    for (size_t cursor = 0; (service = next_service(keeper, &cursor));) {
+        if (vec_push(&services, service) < 0)
+            return -ENOMEM;
+    }
+    vec_each(const struct service *const, each, &services) {
+        if (r == 0)
+            r = keep_one(keeper, *each, faults);
+    }
+    return r;
+}
+
+/* ---- Looks ---- */
+
+static bool is_changed(const struct outside_keeper *keeper, const struct sorted *served)
+{
+    bool changed = !keeper->known || served->count != keeper->noted.count;
+    for (size_t i = 0; !changed && i < served->count; i++)
+        changed = order(sorted_at(served, i), sorted_at(&keeper->noted, i)) != 0;
+    return changed;
+}
+
+/* Some pools are there. */
+static int look(struct outside_keeper *keeper, struct faults *faults)
+{
+    struct sorted served = SORTED(struct ip, order);
+    int r = list_served(keeper, &served);
+    if (r == 0 && is_changed(keeper, &served) &&
+        keeper->options.status->source.unknown_files == 0) {
+        const struct sorted old = keeper->noted;
+        keeper->noted = served;
+        served = old;
+        keeper->known = true;
+        int written = save(keeper);
+        if (written < 0)
+            faults_add(faults, keeper->path, "make room, or let the agent write there",
+                       "cannot be written: %s; addresses outside of pools are not served any more "
+                       "after a restart",
+                       strerror(-written));
+    }
+    sorted_done(&served);
+    return r < 0 ? r : keep_all(keeper, faults);
+}
+
+/* All is served that a status names: nothing is outside. */
+static void forget(struct outside_keeper *keeper)
+{
+    if (keeper->known && unlink(keeper->path) < 0 && errno != ENOENT)
+        log_error("%s cannot be removed: %s", keeper->path, strerror(errno));
+    sorted_clear(&keeper->noted);
+    keeper->known = false;
+    keeper->without_pools = true;
+}
+
+static int changed(struct outside_keeper *keeper, bool *ret_changed)
+{
+    AUTOVEC change_list changes = { 0 };
+    int r = store_changes(keeper->options.store, &changes);
+    *ret_changed = keeper->due;
+    vec_each(const struct change, change, &changes) {
+        const struct object *object = change->after ? change->after : change->before;
+        *ret_changed |= object->kind == KIND_SERVICE || object->kind == KIND_IP_POOL;
+    }
+    return r;
+}
+
+int outside_keeper_run(struct outside_keeper *keeper)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    bool is_due = false;
+    if (!keeper->options.status->source.synced)
+        return 0;
+    int r = changed(keeper, &is_due);
+    if (r < 0 || !is_due)
+        return r;
+    if (keeper->options.config->services.load_balancer_ips.count ||
+        store_count(keeper->options.store, KIND_IP_POOL) == 0) {
+        forget(keeper);
+    } else {
+        r = look(keeper, &faults);
+        keeper->without_pools = false;
+    }
+    keeper->due = r < 0;
+    tell(keeper, &faults);
+    return r;
+}
+
+void outside_keeper_set_config(struct outside_keeper *keeper, const struct config *config)
+{
+    keeper->options.config = config;
+    keeper->due = true;
+}
