@@ -143,9 +143,9 @@ static bool was_served(const struct outside_keeper *keeper, const struct ip *ip)
 static const struct service *next_service(const struct outside_keeper *keeper, size_t *cursor)
 {
     const struct object *object;
-    const char *class = keeper->options.config->services.load_balancer_class;
+    const char *own_class = keeper->options.config->services.load_balancer_class;
     while ((object = store_next(keeper->options.store, KIND_SERVICE, cursor))) {
-        if (assignment_is_for(class, to_service(object)))
+        if (assignment_is_for(own_class, to_service(object)))
             return to_service(object);
     }
     return NULL;
