@@ -136,7 +136,8 @@ void source_doubt(void *context);
 
 /* ---- part_pools.c ---- */
 
-/* Before a pass: gives addresses. Returns 0 or -ENOMEM. The context is the agent. */
+/* Before a pass: gives addresses. Returns 0, 1 if no pass is to be made, or -ENOMEM. The context is
+ * the agent. */
 int pools_prepare(void *context);
 
 /* ---- part_pods.c ---- */

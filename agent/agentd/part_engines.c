@@ -58,7 +58,7 @@ const struct part part_engines = {
 static int prepare(void *context)
 {
     int r = pools_prepare(context);
-    return r < 0 ? r : pods_prepare(context);
+    return r != 0 ? r : pods_prepare(context);
 }
 
 static int open_schedule(struct agent *agent)

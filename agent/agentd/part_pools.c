@@ -11,6 +11,7 @@ static int open_pools(struct agent *agent)
         .config = agent->config,
         .store = agent->store,
         .status = &agent->status,
+        .routes = kernel_routes(agent->kernel),
     };
     const struct outside_options outside = {
         .config = agent->config,
@@ -40,7 +41,11 @@ int pools_prepare(void *context)
 {
     struct agent *agent = context;
     int r = agent->pools ? pool_keeper_run(agent->pools) : 0;
-    return r < 0 ? r : outside_keeper_run(agent->outside);
+    if (r == 1) { /* it has started, and waits for a person */
+        agent->settled = true;
+        agent->told(agent);
+    }
+    return r != 0 ? r : outside_keeper_run(agent->outside);
 }
 
 static void close_pools(struct agent *agent)

@@ -130,11 +130,11 @@ static void on_told(void *context, const struct kube_result *result)
         claims->looking = false;
         take(claims, result->object, wrote);
         const struct doc *data = doc_get(result->object, "data");
-        const char *seen = text_of(data, "seen");
+        const char *seen = text_of(data, "seen"), *state = text_of(data, "state");
         if (wrote)
             options->written(options->context);
         else
-            options->read(options->context, text_of(data, "state"), seen ? seen : "");
+            options->read(options->context, state ? state : "", seen ? seen : "");
     } else if (result->outcome == KUBE_MISSING && !wrote) {
         take(claims, NULL, false);
         options->read(options->context, NULL, "");

@@ -85,8 +85,18 @@ static void on_read(void *context, const char *state, const char *seen)
     if (state)
         r = document_parse(state, strlen(state), "ConfigMap fingerpost-addresses", READER_JSON,
                            &document, &job->unreadable);
+    if (state && r == 0) {
+        faults_add(&job->unreadable, "ConfigMap fingerpost-addresses",
+                   "see what else is said of it", "it has no state");
+        r = -EBADMSG;
+    }
     if (r == 1)
         r = desk_state_read(document, &job->desk, &job->unreadable);
+    if (job->unreadable.list.count)
+        faults_add(
+            &job->unreadable, "ConfigMap fingerpost-addresses",
+            "put it back from a backup; or keep a copy and delete it, and all goes by statuses",
+            "can't be read: no address is given");
     (void)snprintf(job->seen, sizeof(job->seen), "%s", seen);
     bound_seen(job);
     job->begun = r >= 0;
@@ -118,6 +128,8 @@ static void on_gone(void *context)
     struct address_job *job = context;
     log_notice("the record of addresses (ConfigMap fingerpost-addresses) was deleted by somebody: "
                "it is written anew");
+    if (!job->begun)
+        address_claims_begin(job->claims);
     job->written = UINT64_MAX;
 }
 

@@ -171,6 +171,10 @@ static void run_pass(void *context)
     uint32_t writer = 0;
     round.full = round.all;
     int r = options->prepare ? options->prepare(options->context) : 0;
+    if (r > 0) { /* there is nothing to plan by yet: all stays as it is */
+        schedule->all = true;
+        return;
+    }
     if (r == 0)
         r = pass_run(options->engines, options->store, options->kernel, &round, &writer);
     if (round.expected)

@@ -39,6 +39,7 @@ enum lack_reason {
     LACK_OTHER_FAMILY, /* the Service is not of its family */
     LACK_PARTNER,      /* RequireDualStack, and the other family has none */
     LACK_NOT_WISHED,   /* others are asked for by name, or fewer are */
+    LACK_RECORD,       /* who was given what is not known: nothing is given */
     LACK_REASONS,
 };
 
@@ -96,6 +97,7 @@ struct assignment_inputs {
     struct pool_table *pools;        /* its cursors are moved; the same one, or one made anew */
     const char *load_balancer_class; /* "": Services without one */
     int64_t now_ms, rest_ms;         /* wall clock; how long a freed address rests */
+    bool keep_only;                  /* what is held is kept, and nothing is given */
     bool keep_absent; /* a Service that is not in the store may yet come: it keeps what it holds */
 };
 

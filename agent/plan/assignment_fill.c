@@ -80,13 +80,13 @@ static int lack_of(struct turn *turn, enum ip_family family, enum lack_reason re
 }
 
 /* What half of a wish says is not what its owner meant: no family that has none gets one. */
-static int lack_unreadable(struct turn *turn)
+static int lack_all(struct turn *turn, enum lack_reason reason)
 {
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(families) && r == 0; i++) {
         if (assignment_wants(turn->service, families[i]) &&
             !ips_have_family(&turn->ips, families[i]))
-            r = lack_of(turn, families[i], LACK_UNREADABLE, NULL, NULL);
+            r = lack_of(turn, families[i], reason, NULL, NULL);
     }
     return r;
 }
@@ -179,8 +179,10 @@ static int fill(struct work *work, struct turn *turn, bool named)
         turn->service->wish.policy == FAMILY_REQUIRE_DUAL &&
         !(assignment_names(turn->service, IP_V4) && assignment_names(turn->service, IP_V6));
     int r = 0;
+    if (work->update.inputs->keep_only)
+        return lack_all(turn, LACK_RECORD);
     if (turn->service->wish.unreadable)
-        return lack_unreadable(turn);
+        return lack_all(turn, LACK_UNREADABLE);
     if (named != at_once)
         r = pick_named(work, turn, &picks);
     if (!named && r == 0)

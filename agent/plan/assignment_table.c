@@ -47,6 +47,10 @@ static const struct {
                             "look at ipFamilies and ipFamilyPolicy of the Service" },
     [LACK_PARTNER] = { "partner-missing", "RequireDualStack, and the other family has no address",
                        "see the other family" },
+    [LACK_RECORD] = { "record-unreadable",
+                      "the record of addresses can't be read, and none is given until it is "
+                      "decided who has which",
+                      "see the fault of the record" },
     [LACK_NOT_WISHED] = { "not-wished", "others are asked for, or fewer", NULL },
 };
 _Static_assert(ARRAY_SIZE(reasons) == LACK_REASONS, "a reason has no words");

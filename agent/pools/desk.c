@@ -148,6 +148,7 @@ static int update(struct pool_desk *desk, const struct pool_desk_inputs *inputs,
         .now_ms = inputs->now_ms,
         .rest_ms = inputs->rest_ms,
         .keep_absent = inputs->keep_absent,
+        .keep_only = inputs->keep_only,
     };
     const struct assignment_scope scope = { desk->all, keys.items, keys.count };
     return assignments_update(&desk->assignments, &assigning, &scope, each, context);

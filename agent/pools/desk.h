@@ -33,7 +33,7 @@ struct pool_desk_inputs {
     const struct store *store;
     const char *load_balancer_class;
     int64_t now_ms, rest_ms;
-    bool keep_absent; /* as these are in struct assignment_inputs */
+    bool keep_absent, keep_only; /* as these are in struct assignment_inputs */
 };
 
 void pool_desk_init(struct pool_desk *desk);

@@ -5,7 +5,9 @@
  * The file addresses.json of the state folder has what neither the folder nor the kernel can tell:
  * which Service was given which address, which addresses rest, and the pools in force, since an
  * edit that was made while no agent ran may be refused, too. It is written before the addresses are
- * served, so that no crash makes them others.
+ * served, so that no crash makes them others, and once more beside it (addresses.json.copy): where
+ * neither can be read, nothing is guessed. Then only what statuses say is known; and if the kernel
+ * announces an address of a pool that nobody names, no pass is made at all until somebody decides.
  *
  * A file that was read anew brings its Services without addresses. They get the same ones back
  * before the pass that follows, which therefore finds nothing changed. While a manifest has been
@@ -16,13 +18,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "base/ours.h"
 #include "base/text.h"
 #include "format/reader.h"
+#include "plan/advertised.h"
+#include "plan/route_table.h"
 #include "pools/state.h"
 #include "store/give.h"
 
@@ -31,10 +38,21 @@ struct given {
     const struct service *service;
 };
 
+/* What is known of who was given what. */
+enum record {
+    RECORD_KNOWN,
+    RECORD_NONE,    /* there is none */
+    RECORD_DAMAGED, /* there is one, and it can't be read */
+};
+
+enum { RECORD_MAX = 64 << 20 };
+
 struct pool_keeper {
     struct pool_keeper_options options;
     struct pool_desk desk;
-    char *path;
+    char *path, *copy; /* the record, and its second copy */
+    enum record record;
+    bool untold; /* a fault of the record may stand that is over */
     bool keep_absent;
     bool unsaved;            /* the file is not there yet, or says something older */
     uint64_t saved_version;  /* of the desk in the file */
@@ -49,32 +67,75 @@ static void tell(const struct pool_keeper *keeper, const char *group, const stru
         log_error("no memory to keep the faults of pools");
 }
 
-/* No file is the state of a fresh installation. */
-static int load(struct pool_keeper *keeper, struct faults *faults)
+/* ---- The record, when it is read ---- */
+
+/* The content of a file that can't be read, kept beside it under the time of its last change. */
+static void keep_aside(const char *path)
+{
+    struct stat st;
+    AUTOFREE char *content = NULL;
+    size_t size;
+    if (stat(path, &st) < 0 || file_read(path, RECORD_MAX, &content, &size) < 0)
+        return;
+    AUTOFREE char *aside = text_format("%s.damaged-%lld", path, (long long)st.st_mtime);
+    if (aside && access(aside, F_OK) < 0)
+        (void)file_write_atomic(aside, content, size);
+}
+
+/* Returns 1; 0 if there is no such file; -EBADMSG after adding a fault; -ENOMEM. */
+static int read_one(struct pool_keeper *keeper, const char *path, struct faults *faults)
 {
     CLEANUP(document_freep) struct document *document = NULL;
-    if (access(keeper->path, F_OK) < 0 && errno == ENOENT)
+    if (access(path, F_OK) < 0 && errno == ENOENT)
         return 0;
-    int r = document_read(keeper->path, READER_JSON, &document, faults);
+    int r = document_read(path, READER_JSON, &document, faults);
     if (r == 1)
-        r = desk_state_read(document, &keeper->desk, faults);
-    return r == -ENOMEM ? r : 0;
+        r = desk_state_read(document, &keeper->desk, faults) < 0 ? -EBADMSG : 1;
+    if (r == 1 || r == -ENOMEM)
+        return r;
+    if (faults->list.count == 0)
+        faults_add(faults, path, "see what else is said of it", "is empty");
+    keep_aside(path);
+    pool_desk_done(&keeper->desk);
+    pool_desk_init(&keeper->desk);
+    return -EBADMSG;
+}
+
+/* The record or else its second copy; neither is the state of a fresh installation. */
+static int load(struct pool_keeper *keeper)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int first = read_one(keeper, keeper->path, &faults);
+    int second = first == 1 || first == -ENOMEM ? 0 : read_one(keeper, keeper->copy, &faults);
+    if (first == -ENOMEM || second == -ENOMEM)
+        return -ENOMEM;
+    if (first == 1 || second == 1)
+        keeper->record = RECORD_KNOWN;
+    else
+        keeper->record = first == 0 && second == 0 ? RECORD_NONE : RECORD_DAMAGED;
+    if (second == 1 && first < 0)
+        faults_add(&faults, keeper->path, "look at the disk; the next start ends this fault",
+                   "can't be read: its second copy counts, and it is kept as %s.damaged-TIME",
+                   keeper->path);
+    if (second == 1 && first == 0)
+        log_warning("%s is gone: its second copy counts", keeper->path);
+    tell(keeper, "state", &faults);
+    return 0;
 }
 
 int pool_keeper_new(const struct pool_keeper_options *options, struct pool_keeper **ret_keeper)
 {
     CLEANUP(pool_keeper_freep) struct pool_keeper *keeper = calloc(1, sizeof(*keeper));
-    AUTOFAULTS struct faults faults = { 0 };
     if (!keeper)
         return -ENOMEM;
     keeper->options = *options;
     keeper->unsaved = true;
     pool_desk_init(&keeper->desk);
     keeper->path = text_format("%s/addresses.json", options->config->paths.state);
-    int r = keeper->path ? load(keeper, &faults) : -ENOMEM;
+    keeper->copy = text_format("%s/addresses.json.copy", options->config->paths.state);
+    int r = keeper->path && keeper->copy ? load(keeper) : -ENOMEM;
     if (r < 0)
         return r;
-    tell(keeper, "state", &faults);
     *ret_keeper = TAKE_PTR(keeper);
     return 0;
 }
@@ -86,6 +147,7 @@ void pool_keeper_free(struct pool_keeper *keeper)
     pool_desk_done(&keeper->desk);
     vec_done(&keeper->given);
     free(keeper->path);
+    free(keeper->copy);
     free(keeper);
 }
 
@@ -107,13 +169,15 @@ static void save(struct pool_keeper *keeper)
     int r = text_error(&text);
     if (r == 0)
         r = file_write_atomic(keeper->path, text_str(&text), text.length);
+    if (r == 0)
+        r = file_write_atomic(keeper->copy, text_str(&text), text.length);
     if (r < 0)
         faults_add(&faults, keeper->path, "make room, or let the agent write there",
                    "cannot be written: %s; LoadBalancer addresses may be others after a restart",
                    strerror(-r));
     keeper->unsaved = r < 0;
     keeper->saved_version = pool_desk_version(&keeper->desk);
-    tell(keeper, "state", &faults);
+    tell(keeper, "writing", &faults);
 }
 
 /*
@@ -182,6 +246,7 @@ static int update(struct pool_keeper *keeper)
         .now_ms = clock_wall_ms(),
         .rest_ms = keeper->options.config->pools.rest_ms,
         .keep_absent = keeper->keep_absent,
+        .keep_only = keeper->record != RECORD_KNOWN,
     };
     AUTOFAULTS struct faults faults = { 0 };
     vec_clear(&keeper->given);
@@ -191,9 +256,72 @@ static int update(struct pool_keeper *keeper)
         return r;
     pool_desk_faults(&keeper->desk, &faults);
     tell(keeper, "", &faults);
+    if (keeper->record != RECORD_KNOWN && keeper->desk.assignments.pending.count == 0) {
+        log_notice("all addresses are known by statuses: %s is written anew", keeper->path);
+        keeper->record = RECORD_KNOWN;
+    }
+    if (keeper->record != RECORD_KNOWN)
+        return give(keeper);
     if (keeper->unsaved || keeper->saved_version != pool_desk_version(&keeper->desk))
         save(keeper);
     return give(keeper);
+}
+
+/* ---- While it is not known who was given what ---- */
+
+static bool is_service_route(const struct pool_keeper *keeper, const struct route *route)
+{
+    return route->table == keeper->options.config->routes.table &&
+           route->protocol >= ROUTE_PROTOCOL_SERVICE &&
+           route->protocol <= ROUTE_PROTOCOL_CLASS_LAST && route->protocol != ROUTE_PROTOCOL_GUARD;
+}
+
+/* An address of a pool that the kernel announces and no object names: given, nobody knows to whom.
+ * NULL: there is none. */
+static const struct ip *find_unclaimed(const struct pool_keeper *keeper)
+{
+    size_t count;
+    sorted_each(const struct route, route, keeper->options.routes) {
+        const struct ip *ip = &route->prefix.ip;
+        if (is_service_route(keeper, route) && advertised_pool(keeper->options.store, ip) &&
+            (store_services_at(keeper->options.store, ip, &count), count == 0))
+            return ip;
+    }
+    return NULL;
+}
+
+static void tell_unknown(struct pool_keeper *keeper, const struct ip *announced)
+{
+    keeper->untold = true;
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text text = { 0 };
+    char ip[IP_STRLEN];
+    text_addf(&text, "%s, and its second copy neither: who was given which address is not known, ",
+              keeper->record == RECORD_NONE ? "is gone" : "can't be read");
+    if (announced)
+        text_addf(&text, "and this node announces %s: it stays as it is, whatever changes",
+                  ip_str(announced, ip));
+    else
+        text_add(&text, "and none is given");
+    AUTOFREE char *remedy = text_format(
+        "put a good copy in its place, or write the addresses into status.loadBalancer of the "
+        "manifests; or, to have them all given anew: echo '{}' > %s; then restart agentd",
+        keeper->path);
+    faults_add(&faults, keeper->path, remedy, "%s", text_str(&text));
+    tell(keeper, "record", &faults);
+}
+
+/* Returns 1 if there is nothing to go by, and the kernel is to stay as it is. */
+static int judge_record(struct pool_keeper *keeper)
+{
+    const struct ip *announced = find_unclaimed(keeper);
+    if (keeper->record == RECORD_NONE && !announced)
+        keeper->record = RECORD_KNOWN;
+    if (keeper->record == RECORD_KNOWN)
+        tell(keeper, "record", NULL);
+    else
+        tell_unknown(keeper, announced);
+    return keeper->record != RECORD_KNOWN && announced;
 }
 
 int pool_keeper_run(struct pool_keeper *keeper)
@@ -201,6 +329,8 @@ int pool_keeper_run(struct pool_keeper *keeper)
     const struct source_status *source = &keeper->options.status->source;
     if (!source->synced)
         return 0;
+    if (keeper->record != RECORD_KNOWN && judge_record(keeper))
+        return 1;
     int r = note_changes(keeper);
     if (keeper->keep_absent != (source->unknown_files > 0)) {
         keeper->keep_absent = source->unknown_files > 0;
@@ -208,6 +338,10 @@ int pool_keeper_run(struct pool_keeper *keeper)
     }
     if (r == 0 && pool_desk_is_due(&keeper->desk))
         r = update(keeper);
+    if (keeper->record == RECORD_KNOWN && r == 0 && keeper->untold) {
+        tell(keeper, "record", NULL);
+        keeper->untold = false;
+    }
     keeper->desk.all |= r < 0;
     return r;
 }

@@ -13,6 +13,8 @@
 #include "format/reader.h"
 #include "model/encode.h"
 
+enum { STATE_VERSION = 1 };
+
 static void write_services(struct json *json, const struct assignments *assignments,
                            bool (*is_kept)(void *context, const struct assignment *row),
                            void *context)
@@ -58,6 +60,7 @@ void desk_state_write(const struct pool_desk *desk,
 {
     struct json json = { .out = out };
     json_begin_object(&json, NULL);
+    json_int(&json, "version", STATE_VERSION);
     write_services(&json, &desk->assignments, is_kept, context);
     write_rests(&json, &desk->assignments.rests, rests_max);
     json_begin_array(&json, "pools");
@@ -70,6 +73,24 @@ void desk_state_write(const struct pool_desk *desk,
     json_end_array(&json);
     json_end_object(&json);
     text_add_char(out, '\n');
+}
+
+/* Versions before the first one that is told apart had none. */
+static int check_version(const struct document *document, struct faults *faults)
+{
+    int64_t version = STATE_VERSION;
+    const struct doc *node = doc_get(document->root, "version");
+    if (document->root->type != DOC_MAP) {
+        doc_fault(document, document->root, faults, "expected an object");
+        return -EBADMSG;
+    }
+    int r = doc_int(document, node, 1, INT64_MAX, &version, faults);
+    if (r < 0)
+        return r;
+    if (version == STATE_VERSION)
+        return 0;
+    doc_fault(document, node, faults, "of a version that is not known here");
+    return -EBADMSG;
 }
 
 /* A name and a namespace; both are needed. */
@@ -162,6 +183,9 @@ int desk_state_read(const struct document *document, struct pool_desk *desk, str
         { "resting", read_rest },
         { "pools", read_pool },
     };
+    int known = check_version(document, faults);
+    if (known < 0)
+        return known;
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
         doc_each(node, doc_get(document->root, parts[i].list)) {
             int r = parts[i].read(document, node, desk, faults);

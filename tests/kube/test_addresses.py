@@ -129,6 +129,24 @@ def test_policy_local_is_not_shared_with_other_pods(clean, make):
     gets(clean, one=["203.0.113.0"], same=["203.0.113.0"], two=[], any=["203.0.113.1"])
 
 
+RECORD = "/api/v1/namespaces/kube-system/configmaps/fingerpost-addresses"
+
+
+def test_a_record_that_is_emptied_stops_giving_until_it_is_deleted(clean, make):
+    controller = begin(make())
+    clean.put(pool("203.0.113.0/29"), service("web"))
+    gets(clean, web=["203.0.113.0"])
+    end(controller)
+    clean.api.request("PATCH", RECORD, {"data": {"state": ""}}, MERGE)
+    second = begin(make("b"))
+    clean.put(service("api"))
+    wait(lambda: [fault for fault in second.status()["faults"] if "no address is given" in fault["message"]], "the fault")
+    assert addresses(clean, "api") == []
+    clean.api.request("DELETE", RECORD, {})
+    gets(clean, web=["203.0.113.0"], api=["203.0.113.1"])
+    wait_equal(lambda: second.status()["faults"], [], "no fault")
+
+
 def test_sharing_dual_stack_and_class(clean, make):
     begin(make(addresses={"loadBalancerClass": "example.com/ours"}))
     clean.put(pool("203.0.113.0/29", "fd00:203::/126"))

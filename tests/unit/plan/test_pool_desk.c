@@ -216,6 +216,9 @@ static void a_broken_memory_is_a_fault(void **state)
         "{\"pools\":[\"{}\"]}",
         "{\"pools\":[\"\"]}",
         "{\"pools\":[[]]}",
+        "{\"version\":9}",
+        "{\"version\":\"x\"}",
+        "[]",
     };
     struct world *world = *state;
     for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
