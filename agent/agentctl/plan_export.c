@@ -21,7 +21,7 @@ int plan_exports(const struct ctl *ctl, const struct store *store, struct planne
 {
     if (!ctl->controller)
         return 0;
-    int r = controller_config_load(ctl->controller, &ret->config, faults);
+    int r = controller_config_load_offline(ctl->controller, &ret->config, faults);
     if (r < 0)
         return r;
     const struct export_config *config = &ret->config->exports;

@@ -241,12 +241,13 @@ static int read_environment(struct controller_config *config, struct faults *err
     return r == 0 && errors->list.count > before ? -EBADMSG : r;
 }
 
-int controller_config_load(const char *path, struct controller_config **ret_config,
-                           struct faults *errors)
+static int load(const char *path, bool offline, struct controller_config **ret_config,
+                struct faults *errors)
 {
-    static const struct config_grammar grammar = {
+    const struct config_grammar grammar = {
         .keys = controller_keys,
         .elsewhere = { "agentd.yaml", keys_of_agents },
+        .without_source = offline,
     };
     CLEANUP(document_freep) struct document *document = NULL;
     CLEANUP(controller_config_freep) struct controller_config *config = NULL;
@@ -258,6 +259,18 @@ int controller_config_load(const char *path, struct controller_config **ret_conf
     if (r == 0)
         *ret_config = TAKE_PTR(config);
     return r;
+}
+
+int controller_config_load(const char *path, struct controller_config **ret_config,
+                           struct faults *errors)
+{
+    return load(path, false, ret_config, errors);
+}
+
+int controller_config_load_offline(const char *path, struct controller_config **ret_config,
+                                   struct faults *errors)
+{
+    return load(path, true, ret_config, errors);
 }
 
 void controller_config_free(struct controller_config *config)

@@ -58,5 +58,9 @@ enum { ELECTION_IDENTITY_MAX = 200 }; /* bytes */
 int controller_config_load(const char *path, struct controller_config **ret_config,
                            struct faults *errors);
 
+/* The same for who has the objects already: the file may lack its `source`. */
+int controller_config_load_offline(const char *path, struct controller_config **ret_config,
+                                   struct faults *errors);
+
 void controller_config_free(struct controller_config *config);
 DEFINE_CLEANUP(struct controller_config *, controller_config_free);

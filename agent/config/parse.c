@@ -99,7 +99,8 @@ int parse_file(const char *path, const struct config_grammar *grammar, void *bas
                            .errors = errors };
     const struct doc *root = parse.document->root;
     size_t before = errors->list.count;
-    if ((!root || root->type == DOC_MAP || root->type == DOC_NULL) && !doc_get(root, "source"))
+    if (!grammar->without_source && (!root || root->type == DOC_MAP || root->type == DOC_NULL) &&
+        !doc_get(root, "source"))
         doc_fault(parse.document, root, errors,
                   "source is missing: it says where the objects come from");
     parse_keys(&parse, grammar->keys, root);

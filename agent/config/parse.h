@@ -57,6 +57,7 @@ struct config_grammar {
     struct config_elsewhere elsewhere;
     /* What one section asks of another; NULL: nothing. */
     void (*check)(struct parse *parse, const struct doc *root);
+    bool without_source; /* the file may lack it */
 };
 
 /*
