@@ -16,6 +16,7 @@
 #include "client/bird_parse.h"
 #include "doctor/ask_bird.h"
 #include "doctor/bird_buffer.h"
+#include "doctor/bird_unit.h"
 #include "doctor/visit.h"
 #include "model/service.h"
 
@@ -273,6 +274,51 @@ static void check_buffer(struct visit *visit)
         visit_good(visit, "%u MiB", bytes >> 20);
 }
 
+/* Whether BIRD has told some peer that its routes are to be kept while it restarts. */
+static bool restarts_gracefully(struct bird_asker *asker)
+{
+    const struct bird_reply *reply;
+    bool is_local = false;
+    if (bird_ask(asker, "show protocols all", &reply) < 0)
+        return false;
+    vec_each(const struct bird_line, line, &reply->lines) {
+        const char *text = bird_reply_text(reply, line);
+        if (strstr(text, "Local capabilities"))
+            is_local = true;
+        else if (strstr(text, "Neighbor capabilities"))
+            is_local = false;
+        else if (is_local && strstr(text, "Restart time:"))
+            return true;
+    }
+    return false;
+}
+
+static void check_restart(struct visit *visit)
+{
+    CLEANUP(bird_asker_closep) struct bird_asker *asker = NULL;
+    char unit[BIRD_UNIT_LEN];
+
+    if (!wants_bird(visit))
+        return;
+    if (open_bird(visit, &asker) < 0) {
+        visit_skip(visit, "BIRD does not answer");
+        return;
+    }
+    int r = bird_unit_withdraws(bird_asker_pid(asker), unit);
+    if (r < 0)
+        visit_skip(visit, "no unit of systemd runs BIRD");
+    else if (r == 0)
+        visit_good(visit, "%s has a way to stop of its own", unit);
+    else if (restarts_gracefully(asker))
+        visit_warn(
+            visit, bird_unit_remedy,
+            "a restart of %s, as an upgrade of its package makes it, withdraws all routes for "
+            "some seconds, although sessions have graceful restart",
+            unit);
+    else
+        visit_skip(visit, "no session has `graceful restart on`: a restart of BIRD withdraws all");
+}
+
 static void check_session(struct visit *visit, const struct bird_protocol *session)
 {
     AUTOFREE char *enable = text_format("birdc enable %s", session->name);
@@ -432,6 +478,7 @@ const struct check bird_checks[] = {
     { "bird.kernel", "BIRD's kernel protocols", "both up, and learning our table", check_kernel },
     { "bird.buffer", "BIRD's netlink buffer", "8 MiB or more, for many routes at once",
       check_buffer },
+    { "bird.restart", "BIRD's restart", "keeps the routes at the peers", check_restart },
     { "bird.session", "BGP sessions", "established, sending our tables", check_sessions },
     { NULL },
 };

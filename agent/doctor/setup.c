@@ -19,6 +19,7 @@
 #include "apply/kernel.h"
 #include "base/ours.h"
 #include "config/config.h"
+#include "doctor/bird_unit.h"
 #include "doctor/setup_bird.h"
 #include "model/node.h"
 #include "source/manifest.h"
@@ -191,6 +192,8 @@ static void add_next(const struct machine *machine, struct text *next)
         text_add(next,
                  "  start BIRD, then again: agentctl setup --write (until then agentd does not "
                  "watch it, nor tell whether peers get its routes)\n");
+    if (machine->bird.withdraws)
+        text_addf(next, "  let BIRD restart without a withdrawal: %s\n", bird_unit_remedy);
     for (int i = 0; i < BIRD_FAMILIES; i++) {
         if (machine->bird.gateways[i].family == IP_NONE && has_family(machine, families[i]))
             text_addf(next,

@@ -9,6 +9,7 @@
 /* What the two families' routes and a BIRD that runs tell. */
 struct setup_bird {
     char *socket;                      /* NULL: no BIRD was found */
+    bool withdraws;                    /* a restart of its unit withdraws its routes */
     bool device;                       /* it has a protocol device that is not ours */
     uint32_t asn, peer_asn;            /* this node's, the gateway's; 0 unknown */
     struct ip gateways[BIRD_FAMILIES]; /* of the default routes; IP_NONE: there is none */

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which unit a BIRD is of says its control group; what the unit does when it is stopped, its files:
+ * the unit's own and its drop-ins, in the folders that systemd reads (systemd.unit(5)). Debian's
+ * bird.service (2.0.12) has no ExecStop: BIRD is ended by SIGTERM, closes its sessions, and its
+ * routes are withdrawn.
+ */
+#include "doctor/bird_unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
+
+enum { FILE_LIMIT = 1 << 20 };
+
+static const char *const folders[] = { "/etc/systemd/system", "/run/systemd/system",
+                                       "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+                                       "/lib/systemd/system" };
+
+const char bird_unit_remedy[] =
+    "mkdir -p /etc/systemd/system/bird.service.d; cp "
+    "/usr/share/fingerpost/systemd/bird-restart.conf "
+    "/etc/systemd/system/bird.service.d/fingerpost.conf; systemctl daemon-reload";
+
+/* Whether a file has a line "KEY=..." with something in it, and `word` (NULL: anything). */
+static bool has_line(const char *path, const char *key, const char *word)
+{
+    AUTOFREE char *content = NULL;
+    size_t size;
+    if (file_read(path, FILE_LIMIT, &content, &size) < 0)
+        return false;
+    for (char *rest = content, *line; (line = strsep(&rest, "\n"));) {
+        const char *value = line + strlen(key);
+        if (strncmp(line, key, strlen(key)) == 0 && *value && (!word || strstr(value, word)))
+            return true;
+    }
+    return false;
+}
+
+static bool has_drop_in(const char *folder, const char *unit, const char *key)
+{
+    AUTOFREE char *drop_ins = text_format("%s/%s.d", folder, unit);
+    bool found = false;
+    DIR *dir = drop_ins ? opendir(drop_ins) : NULL;
+    if (!dir)
+        return false;
+    for (struct dirent *entry; !found && (entry = readdir(dir));) {
+        AUTOFREE char *path = text_format("%s/%s", drop_ins, entry->d_name);
+        found = path && entry->d_name[0] != '.' && has_line(path, key, NULL);
+    }
+    (void)closedir(dir);
+    return found;
+}
+
+/* The last part of the group's path, if that is a service: "0::/system.slice/bird.service". */
+static int find_unit(pid_t pid, char ret_unit[static BIRD_UNIT_LEN])
+{
+    AUTOFREE char *path = text_format("/proc/%d/cgroup", (int)pid);
+    AUTOFREE char *content = NULL;
+    size_t size;
+    if (!path || file_read(path, FILE_LIMIT, &content, &size) < 0)
+        return -ENOENT;
+    for (char *rest = content, *line; (line = strsep(&rest, "\n"));) {
+        const char *name = strrchr(line, '/'), *end = name ? strstr(name, ".service") : NULL;
+        bool is_systemds = strncmp(line, "0::", 3) == 0 || strstr(line, ":name=systemd:");
+        if (is_systemds && end && strcmp(end, ".service") == 0 && strlen(name) <= BIRD_UNIT_LEN) {
+            (void)snprintf(ret_unit, BIRD_UNIT_LEN, "%s", name + 1);
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+int bird_unit_withdraws(pid_t pid, char ret_unit[static BIRD_UNIT_LEN])
+{
+    bool starts_bird = false, stops = false;
+    if (pid <= 0 || find_unit(pid, ret_unit) < 0)
+        return -ENOENT;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        AUTOFREE char *path = text_format("%s/%s", folders[i], ret_unit);
+        if (!path)
+            return -ENOMEM;
+        starts_bird |= has_line(path, "ExecStart=", "bird");
+        stops |=
+            has_line(path, "ExecStop=", NULL) || has_drop_in(folders[i], ret_unit, "ExecStop=");
+    }
+    return starts_bird ? !stops : -ENOENT;
+}

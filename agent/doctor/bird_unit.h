@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The unit of systemd that runs BIRD. Internal to doctor/. */
+#pragma once
+
+#include <sys/types.h>
+
+enum { BIRD_UNIT_LEN = 128 };
+
+/* What an administrator types to have BIRD restart without a withdrawal. */
+extern const char bird_unit_remedy[];
+
+/*
+ * Whether a restart of the unit ends BIRD by a signal, so that its peers withdraw its routes: it
+ * has no ExecStop of its own. Returns 1 or 0, or -ENOENT if the process is of no unit that starts a
+ * BIRD.
+ */
+int bird_unit_withdraws(pid_t pid, char ret_unit[static BIRD_UNIT_LEN]);
