@@ -57,6 +57,7 @@ enum egress_cause {
     EGRESS_CAUSE_DRAINING,   /* gateway: takes no new flows */
     EGRESS_CAUSE_SOURCE,     /* client: the source is a pod's, and the interface is not */
     EGRESS_CAUSE_DESTINATION, /* gateway: none of its client's, or it stays in the cluster */
+    EGRESS_CAUSE_POD_TUNNEL,  /* client: the pod itself has wrapped it for a gateway */
     EGRESS_CAUSE_COUNT,
 };
 
@@ -85,10 +86,11 @@ enum {
 #define EGRESS_PROBE_STALE   4u
 
 /* "egress_control", ARRAY of one. */
-#define EGRESS_HOLD_UNKNOWN 1u /* pods that are not in "egress_pods" are held */
-#define EGRESS_NO_NEW_FLOWS 2u /* gateway: no new flows */
-#define EGRESS_LEAVING      4u /* gateway: probes say that new flows are to go elsewhere, */
-#define EGRESS_GONE         8u /* and that all are */
+#define EGRESS_HOLD_UNKNOWN 1u  /* pods that are not in "egress_pods" are held */
+#define EGRESS_NO_NEW_FLOWS 2u  /* gateway: no new flows */
+#define EGRESS_LEAVING      4u  /* gateway: probes say that new flows are to go elsewhere, */
+#define EGRESS_GONE         8u  /* and that all are */
+#define EGRESS_POD_TUNNELS  16u /* pods may wrap for gateways by themselves */
 
 struct egress_control {
     __be16 port; /* of FoU */
@@ -118,6 +120,7 @@ struct egress_control {
 #define EGRESS_POD_NEW     2u /* it came when some gateway was stale, which does not know it */
 /* In `traits`: packets have come to it from where its Egresses lead, and not from a gateway. */
 #define EGRESS_POD_INBOUND 1u
+#define EGRESS_POD_WRAPS   2u /* it has a tunnel of its own, and is let */
 
 struct egress_pod_value {
     __u32 policy; /* 0: none */
@@ -129,6 +132,8 @@ struct egress_pod_value {
     __u32 traits; /* EGRESS_POD_*, likewise */
     __u32 zero;
 };
+
+/* "egress_doors", HASH of __u32 by nat_addr: the gateways of all sets. The value is 1. */
 
 /* "egress_bridges", HASH of __u32 by ifindex: the bridge that a pod's interface is a port of. */
 
@@ -318,6 +323,7 @@ enum egress_twin_port {
     MAP(PODS, egress_pods)         \
     MAP(SEEN, egress_seen)         \
     MAP(BRIDGES, egress_bridges)   \
+    MAP(DOORS, egress_doors)       \
     MAP(ROUTES, egress_routes)     \
     MAP(SETS, egress_sets)         \
     MAP(GATEWAYS, egress_gateways) \

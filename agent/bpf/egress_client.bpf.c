@@ -225,6 +225,28 @@ SUBPROGRAM int leave_in_pieces(struct __sk_buff *skb, struct room *room, __u32 s
     return (int)bpf_redirect(skb->ifindex, 0);
 }
 
+/* Whether a pod's packet is FoU for a gateway already. */
+ALWAYS_INLINE int is_wrapped(const struct egress_control *control, const struct packet *packet)
+{
+    return packet->tuple.protocol == IPPROTO_UDP && packet->tuple.dport == control->port &&
+           (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST) &&
+           bpf_map_lookup_elem(&egress_doors, &packet->tuple.dst);
+}
+
+/*
+ * What a pod wraps by itself knows no policy: it is dropped. Where it is let, as Coil's clients
+ * are, what its gateways answer is its own affair, too. Returns a verdict.
+ */
+SUBPROGRAM int judge_wrapped(struct __sk_buff *skb, struct room *room, __u32 allowed)
+{
+    struct egress_pod_value *pod = pod_find(&room->packet.tuple.src);
+    if (!allowed)
+        return refuse(skb, room, EGRESS_CAUSE_POD_TUNNEL);
+    if (pod && !dry_run && !(READ_ONCE(pod->traits) & EGRESS_POD_WRAPS))
+        __sync_fetch_and_or(&pod->traits, EGRESS_POD_WRAPS);
+    return NEXT;
+}
+
 /* What becomes of a pod's packet, which was parsed. */
 ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *control,
                        struct room *room)
@@ -233,6 +255,8 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
     int stays;
     const struct nat_addr *dst = &packet->tuple.dst;
     struct egress_pod_value *pod = pod_find(&packet->tuple.src);
+    if (is_wrapped(control, packet))
+        return judge_wrapped(skb, room, control->flags & EGRESS_POD_TUNNELS);
     if (!pod) {
         if (!(control->flags & EGRESS_HOLD_UNKNOWN) || stay_find(dst, packet->family))
             return NEXT;
@@ -287,8 +311,8 @@ ALWAYS_INLINE int is_from_gateway(struct room *room, __u32 index)
     return gateway && addr_equal(&gateway->addr, &room->packet.tuple.src);
 }
 
-/* Whether an answer came from the gateway that its flow is pinned to, or from another one of the
- * pod's. */
+/* `policy`: 0 of a pod with tunnels of its own. Whether an answer came from the gateway that its
+ * flow is pinned to, or from another one of the pod's. */
 ALWAYS_INLINE int is_answer(struct room *room, __u32 policy)
 {
     const struct egress_pin *pin = pin_get(&room->key);
@@ -397,7 +421,7 @@ int client_out(struct __sk_buff *skb)
         return NEXT;
     if (packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
         packet->tuple.dport == control->port)
-        return take_answer(skb, room, pod->policy);
+        return take_answer(skb, room, pod->traits & EGRESS_POD_WRAPS ? 0 : pod->policy);
     if (packet->shape == SHAPE_ICMP && fou_error_is(skb, packet, control->port))
         return take_error(skb, room);
     note_inbound(skb, room, pod);

@@ -130,6 +130,8 @@ SUBPROGRAM int pin_restore(struct room *room, __u32 policy)
     const struct packet *packet = &room->packet;
     __u32 set;
     __builtin_memset(&room->pin, 0, sizeof(room->pin));
+    if (!policy)
+        return 0;
     route_find(policy, &room->key.dst, packet->family, &set);
     if (!set || !gateway_member(set, &packet->tuple.src, &room->pin))
         return 0;

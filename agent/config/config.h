@@ -32,6 +32,10 @@ extern const char *const packet_path_names[PATHS];
 enum unknown_pods { UNKNOWN_PODS_PASS, UNKNOWN_PODS_HOLD, UNKNOWN_PODS_WORDS };
 extern const char *const unknown_pods_names[UNKNOWN_PODS_WORDS];
 
+/* egress.podTunnels: what a pod wraps by itself for a gateway. */
+enum pod_tunnels { POD_TUNNELS_DROP, POD_TUNNELS_ALLOW, POD_TUNNELS_WORDS };
+extern const char *const pod_tunnels_names[POD_TUNNELS_WORDS];
+
 /* addresses.group: what a claim is of. */
 enum claim_group { CLAIM_BY_ADDRESS, CLAIM_BY_SERVICE, CLAIM_OF_ALL, CLAIM_GROUPS };
 extern const char *const claim_group_names[CLAIM_GROUPS];
@@ -111,6 +115,7 @@ struct config {
         bool enabled;           /* the client side: packets of this node's pods; default false */
         prefix_list in_cluster; /* what stays in the cluster beside what is known to */
         enum unknown_pods unknown_pods;
+        enum pod_tunnels pod_tunnels;
         uint32_t port;    /* UDP port of FoU */
         int64_t probe_ms; /* probeInterval: between two questions to a gateway */
         struct {

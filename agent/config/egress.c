@@ -16,6 +16,7 @@
 #define FIELD(member) .offset = offsetof(struct config, egress.member)
 
 const char *const unknown_pods_names[UNKNOWN_PODS_WORDS] = { "pass", "hold" };
+const char *const pod_tunnels_names[POD_TUNNELS_WORDS] = { "drop", "allow" };
 
 void parse_unknown_pods(struct parse *parse, const struct config_key *key, const struct doc *node,
                         void *field)
@@ -24,6 +25,15 @@ void parse_unknown_pods(struct parse *parse, const struct config_key *key, const
     unsigned word = *(enum unknown_pods *)field;
     parse_word(parse, node, unknown_pods_names, UNKNOWN_PODS_WORDS, &word);
     *(enum unknown_pods *)field = (enum unknown_pods)word;
+}
+
+void parse_pod_tunnels(struct parse *parse, const struct config_key *key, const struct doc *node,
+                       void *field)
+{
+    (void)key;
+    unsigned word = *(enum pod_tunnels *)field;
+    parse_word(parse, node, pod_tunnels_names, POD_TUNNELS_WORDS, &word);
+    *(enum pod_tunnels *)field = (enum pod_tunnels)word;
 }
 
 /* "internet/nat"; whether the object exists is seen later. */
@@ -123,6 +133,7 @@ const struct config_key egress_keys[] = {
     { "enabled", parse_bool, FIELD(enabled) },
     { "inCluster", parse_cidrs, FIELD(in_cluster) },
     { "unknownPods", parse_unknown_pods, FIELD(unknown_pods) },
+    { "podTunnels", parse_pod_tunnels, FIELD(pod_tunnels) },
     { "port", parse_count, FIELD(port), .min = 1, .max = UINT16_MAX },
     { "probeInterval", parse_duration, FIELD(probe_ms), .min = 50 },
     { "gateway", parse_present, FIELD(gateway.enabled), .keys = gateway_keys,

@@ -94,6 +94,7 @@ enum { KEPT_ALIVE_MS = (2 * 60 + 4) * MINUTE_MS };
 extern const struct config_key egress_keys[];
 void egress_defaults(struct config *config);
 void parse_unknown_pods(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_pod_tunnels(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_serves(struct parse *, const struct config_key *, const struct doc *, void *list_field);
 
 /* The section addresses; agent_addresses.c */

@@ -192,6 +192,12 @@ static void write_unknown_pods(struct json *json, const struct config *config, c
     json_string(json, NULL, unknown_pods_names[*(const enum unknown_pods *)field]);
 }
 
+static void write_pod_tunnels(struct json *json, const struct config *config, const void *field)
+{
+    (void)config;
+    json_string(json, NULL, pod_tunnels_names[*(const enum pod_tunnels *)field]);
+}
+
 /* Only where there is none; else its keys are written. */
 static void write_absent(struct json *json, const struct config *config, const void *field)
 {
@@ -312,6 +318,7 @@ static value_writer writer_of(config_parser parser)
         { parse_texts, write_names },
         { parse_namespaces, write_names },
         { parse_unknown_pods, write_unknown_pods },
+        { parse_pod_tunnels, write_pod_tunnels },
         { parse_uplinks, write_uplinks },
     };
 

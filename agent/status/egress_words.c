@@ -33,6 +33,8 @@ static const struct {
     [EGRESS_CAUSE_DESTINATION] = { "destination",
                                    "no destination of the client's Egresses, or one that stays in "
                                    "the cluster" },
+    [EGRESS_CAUSE_POD_TUNNEL] = { "pod-tunnel",
+                                  "FoU that a pod itself sends to a gateway; egress.podTunnels lets it" },
 };
 _Static_assert(ARRAY_SIZE(causes) == EGRESS_CAUSE_COUNT, "every cause has its words");
 

@@ -23,9 +23,9 @@ PORT = 5555
 SET_MAX, BLOCKS_MAX, SOURCES_MAX = 64, 64, 8
 CAUSES = (
     "held no-gateway too-big offload no-route stranger spoofed nested protocol fragment malformed "
-    "ports blocks flows-full unknown ttl draining source destination"
+    "ports blocks flows-full unknown ttl draining source destination pod-tunnel"
 ).split()
-HOLD_UNKNOWN, DRAINING, LEAVING, GONE = 1, 2, 4, 8
+HOLD_UNKNOWN, DRAINING, LEAVING, GONE, POD_TUNNELS = 1, 2, 4, 8, 16
 STALE_S = 10
 TOLD = "passed sent dropped".split()
 TOLD_POD, TOLD_PINNED, TOLD_INBOUND, TOLD_HERE = 1, 2, 4, 8
@@ -111,7 +111,7 @@ SHARED = {
 CLIENT = {
     "egress_pods": (Address, PodValue), "egress_routes": (RouteKey, RouteValue),
     "egress_sets": (u32, u64), "egress_gateways": (u32, GatewayValue),
-    "egress_seen": (u32, u32), "egress_bridges": (u32, u32),
+    "egress_seen": (u32, u32), "egress_bridges": (u32, u32), "egress_doors": (Address, u32),
     "egress_pins": (u32, Bucket),
 }
 GATEWAY_MAPS = {

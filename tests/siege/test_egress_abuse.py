@@ -17,13 +17,18 @@ FOU, SECRET, BLOCK = 5555, 7777, 32
 
 @pytest.fixture(name="world")
 def world_fixture(lab):
+    return build(lab, "allow")
+
+
+def build(lab, tunnels):
+    """`tunnels`: what becomes of FoU that a pod itself sends to a gateway."""
     first, lab.gateway = lab.nodes
     write_nodes(lab, lab.gateway)
     lab.guest, lab.other, lab.plain = (lab.pod(first, name) for name in ("guest", "other", "plain"))
     lab.write("egress.yaml", egress())
     lab.write("pods.yaml", pod_object(lab.guest), pod_object(lab.other),
               pod_object(lab.plain, annotation=None))
-    lab.agent(first, egress={"enabled": True}, services={"enabled": False})
+    lab.agent(first, egress={"enabled": True, "podTunnels": tunnels}, services={"enabled": False})
     lab.agent(lab.gateway, services={"enabled": False}, egress={"gateway": {
         "ports": f"20000-{20000 + 4 * BLOCK - 1}", "portBlock": BLOCK, "blocksPerClient": 1}})
     lab.wait_sessions()
@@ -162,6 +167,23 @@ def test_a_pod_wraps_by_itself(world, family):
             sock.recv(100)
     for sock in sockets:
         sock.close()
+
+
+@BOTH
+def test_what_a_pod_wraps_stays_there(lab, family):
+    """It does not come to the gateway, whatever the Egress is; test_gateway_is_abused shows that it would
+    where it is let."""
+    world = build(lab, "drop")
+    wait_serves(world, world.guest, family)
+    guest, outside, gate = (address(host, family) for host in (
+        world.guest, world.client, world.gateway))
+    with listen(world.client, family, SECRET) as heard:
+        for host in (world.guest, world.plain):
+            abuse(host, gate, inner(address(host, family), outside))
+        forge(world.guest, outside, inner(guest, outside, text=b"lawful"), times=1)
+        assert heard.recv(100) == b"lawful"
+    assert counts(world.guest.node)["pod-tunnel"] == 6
+    assert "stranger" not in counts(world.gateway)
 
 
 @BOTH

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "apply/egress/adopt.h"
+#include "apply/egress/doors.h"
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/ports.h"
 #include "apply/egress/seen_links.h"
@@ -109,5 +110,7 @@ int egress_adopt(struct egress_plane *plane)
         r = adopt_pods(plane);
     if (r == 0)
         r = egress_ports_adopt(plane);
+    if (r == 0)
+        r = egress_doors_adopt(plane);
     return r < 0 ? r : egress_seen_adopt(plane);
 }

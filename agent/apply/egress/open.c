@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "apply/egress/adopt.h"
+#include "apply/egress/doors.h"
 #include "apply/egress/pinned.h"
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/ports.h"
@@ -69,6 +70,7 @@ int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct 
     egress_policies_init(&plane->policies, -1, set_of, plane);
     plane->pods = (struct sorted)SORTED(struct egress_installed_pod, egress_installed_pod_cmp);
     plane->seen = (struct sorted)SORTED(uint32_t, egress_seen_cmp);
+    plane->doors = (struct sorted)SORTED(struct ip, egress_door_cmp);
     plane->bridges = (struct sorted)SORTED(struct egress_port, egress_port_cmp);
     plane->known_ms = INT64_MAX;
     if (pins) {
@@ -107,6 +109,7 @@ void egress_plane_close(struct egress_plane *plane)
     sorted_done(&plane->pods);
     sorted_done(&plane->seen);
     sorted_done(&plane->bridges);
+    sorted_done(&plane->doors);
     free(plane->folder);
     free(plane);
 }

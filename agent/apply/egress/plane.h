@@ -42,6 +42,7 @@ uint32_t egress_plane_program_id(struct egress_plane *plane, enum nat_hook hook,
 struct egress_settings {
     uint16_t port;     /* of FoU */
     bool hold_unknown; /* pods that are not in the tables may only speak to the cluster */
+    bool pod_tunnels;  /* pods may wrap for gateways by themselves */
 };
 void egress_plane_set(struct egress_plane *plane, const struct egress_settings *settings);
 /* As nat_plane_set_by_route(). */

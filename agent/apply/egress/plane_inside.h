@@ -28,6 +28,7 @@ struct egress_plane {
     struct egress_policies policies;
     struct sorted pods;    /* struct egress_installed_pod */
     struct sorted seen;    /* uint32_t: of interfaces */
+    struct sorted doors;   /* struct ip: of gateways */
     struct sorted bridges; /* struct egress_port */
 
     uint32_t last_set;   /* given out last */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply/egress/doors.h"
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/sets.h"
 #include "apply/nat/addr.h"
@@ -118,6 +119,8 @@ static int write_all(struct egress_plane *plane, const struct egress_wanted *wan
     int r = egress_sets_write(plane, wanted->sets, written);
     const struct egress_destinations destinations = destinations_of(wanted);
     if (r == 0)
+        r = egress_doors_write(plane, wanted->sets);
+    if (r == 0)
         r = egress_policies_write(&plane->policies, &destinations, routes, written);
     if (r == 0)
         r = write_pods(plane, wanted->pods, written);
@@ -191,6 +194,7 @@ void egress_plane_set(struct egress_plane *plane, const struct egress_settings *
     enum { AUTO_FIRST = 32768, AUTO_LAST = 60999 }; /* the kernel's default range of local ports */
     control->auto_first = AUTO_FIRST;
     control->auto_count = AUTO_LAST - AUTO_FIRST + 1;
-    control->flags = settings->hold_unknown ? EGRESS_HOLD_UNKNOWN : 0;
+    control->flags = (settings->hold_unknown ? EGRESS_HOLD_UNKNOWN : 0) |
+                     (settings->pod_tunnels ? EGRESS_POD_TUNNELS : 0);
     __atomic_store_n(&control->port, htons(settings->port), __ATOMIC_RELEASE);
 }

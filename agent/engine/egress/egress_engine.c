@@ -269,6 +269,7 @@ static int write_clients_side(struct egress_engine *egress, struct round *round,
     const struct egress_settings settings = {
         .port = (uint16_t)egress->config->egress.port,
         .hold_unknown = egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD,
+        .pod_tunnels = egress->config->egress.pod_tunnels == POD_TUNNELS_ALLOW,
     };
     const struct egress_wanted wanted = {
         .sets = &egress->plan.sets,
