@@ -61,12 +61,17 @@ DECISIONS = {
     "controller/address_job.c": [".now_ms = clock_wall_ms(),"],
     # How long has a pod's address rested, and a block been empty? The time outlives the program.
     # Forward: an address is given early. Back: it rests anew, and gives way where no other is free.
+    "engine/pods/pods_engine.c": [
+        "next_ms = MIN(next_ms, now_ms + MAX(pods->rested_wall_ms - clock_wall_ms(), 1));",
+        "if (clock_wall_ms() >= pods->rested_wall_ms)",
+    ],
     "engine/pods/pods_follow.c": ["clock_wall_ms());", "r = pods_memory_settle(pods, clock_wall_ms());"],
     "engine/pods/pods_state.c": [
         "int r = pod_addresses_free(&pods->addresses, &tenant, clock_wall_ms());",
     ],
     "engine/pods/pods_want.c": [
         "(void)pod_addresses_free(&pods->addresses, &stay->tenant, clock_wall_ms());",
+        "const int64_t now_ms = clock_wall_ms();",  # forward: the least rest is over. Back: nothing is held up.
         "if (!pod_addresses_choose(&pods->addresses, clock_wall_ms(), pods->setup.config->pods.rest_ms,",
     ],
     # How long has a block of this node been empty? As above. Forward: it is given back early, never with
@@ -76,6 +81,7 @@ DECISIONS = {
         "if (!addresses || plan_pod_surplus(addresses, clock_wall_ms(), keeper->options.empty_ms,",
     ],
     # "41s ago", on the screen.
+    "apply/egress/seen.c": ["return mono_ms ? clock_wall_ms() - (clock_mono_ms() - mono_ms) : 0;"],
     "doctor/check_cert.c": ["const int64_t now_ms = clock_wall_ms();"],
     "agentctl/field.c": ["int64_t age_ms = clock_wall_ms() - wall_ms;"],
 }
