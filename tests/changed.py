@@ -40,6 +40,7 @@ READERS = {
     "deploy/cni": ("cni", "install"),
     "deploy/completions": ("cli",),
     "docs": (),
+    "findings": (),
     "tests/bench": (),
     "tests/bpf": ("bpf", "vm"),
     "tests/check": (),
