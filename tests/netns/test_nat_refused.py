@@ -53,9 +53,9 @@ def test_a_host_endpoint_that_is_a_frontend_is_judged_once(lab):
     other.node_port = TARGET
     service.write(node)
     other.write()
+    cases = cells(lab, service)  # with a pod that is there when the agent starts
     start(lab, service)
     steer(lab, node, *service.of["clusterIP"])
-    cases = cells(lab, service)
     assert fates(cases, timeout=5) == dict.fromkeys(cases, "forward")
     cases = cells(lab, other, ["nodePort"])
     assert fates(cases, timeout=5) == dict.fromkeys(cases, "reject")

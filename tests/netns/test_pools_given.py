@@ -28,7 +28,7 @@ def service(lab, name, number, *hosts, ingress=(), annotations=None, **spec):
         del item["status"]
     slices = [objects.slice_of(name, [backend(host, family) for host in hosts], family=f"IPv{family}",
                                suffix=f"v{family}", ports=[{"name": "p", "port": TARGET, "protocol": "TCP"}])
-              for family in (4, 6)]
+              for family in (4, 6) if f"IPv{family}" in item["spec"]["ipFamilies"]]
     lab.write(f"{name}.yaml", item, *slices)
 
 
