@@ -420,8 +420,8 @@ void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms)
         tenure_failed(tenure, false, now_ms);
         return;
     }
+    /* No write is asked for while stale: what is so by now was heard since, and has to be read. */
     tenure->asked = TENURE_WAIT;
-    tenure->stale = false;
     tenure->pause_ms = 0;
     tenure->not_before_ms = now_ms;
     judge_pace(tenure, now_ms - tenure->asked_ms, now_ms);
@@ -432,23 +432,23 @@ void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms)
     note_there(tenure, &tenure->wish, version, now_ms);
 }
 
-/* A conflict is an answer: what went before is over. */
+/* After a conflict a reading says what there is; a record that did change ends the pause. */
 static int64_t longer_pause(const struct tenure *tenure, bool is_conflict)
 {
     const int64_t retry_ms = tenure->rules.retry_ms;
     if (is_conflict)
-        return tenure->pause_ms < retry_ms ? MAX(2 * tenure->pause_ms, CONFLICT_MS) : CONFLICT_MS;
+        return MIN(MAX(2 * tenure->pause_ms, CONFLICT_MS), retry_ms);
     return MIN(MAX(2 * tenure->pause_ms, retry_ms), RETRY_MOST_MS);
 }
 
-/* What fails at once without an answer says nothing of the store's pace. */
+/* What fails at once says nothing of the store's pace, be it without an answer or by a conflict. */
 static void note_failed_write(struct tenure *tenure, bool is_conflict, int64_t now_ms)
 {
     const int64_t keepable_ms = tenure_keepable_ms(&tenure->rules);
     int64_t took_ms = now_ms - tenure->asked_ms;
     bool given_up = !is_conflict && took_ms + SLACK_MS >= keepable_ms;
     tenure->there_ms = now_ms;
-    if (is_conflict || given_up)
+    if (given_up || (is_conflict && took_ms >= keepable_ms))
         judge_pace(tenure, given_up ? MAX(took_ms, keepable_ms) : took_ms, now_ms);
     if (is_conflict && tenure->asked != TENURE_RELEASE)
         pending_writes_drop_newest(&tenure->pending);

@@ -221,6 +221,39 @@ static void foreign_record_ends_it_at_once(void **state)
     assert_step(&tenure, 21010, TENURE_WAIT);
 }
 
+/* The write was done first, and its answer comes last. */
+static void what_was_heard_during_a_write_is_read_behind_it(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    struct lease_record record = record_of("b", 9);
+    assert_step(&tenure, 23400, TENURE_UPDATE);
+    tenure_heard(&tenure, &record, "5", 24000);
+    tenure_wrote(&tenure, "4", 24500);
+    assert_step(&tenure, 24500, TENURE_READ);
+    tenure_saw(&tenure, &record, "5", 24510);
+    assert_int_equal(tenure_until_ms(&tenure), 0);
+}
+
+static void conflicts_without_a_change_come_ever_later(void **state)
+{
+    (void)state;
+    struct tenure tenure = ranked(0, 0);
+    struct lease_record record = record_of("", 5);
+    int64_t now_ms = 0, began_ms = 0;
+    assert_step(&tenure, now_ms, TENURE_READ);
+    tenure_saw(&tenure, &record, "7", now_ms);
+    for (int i = 0; i < 20; i++) {
+        now_ms = began_ms = MAX(now_ms, tenure_next_ms(&tenure));
+        assert_step(&tenure, now_ms, TENURE_UPDATE);
+        tenure_failed(&tenure, true, now_ms);
+        now_ms = MAX(now_ms, tenure_next_ms(&tenure));
+        assert_step(&tenure, now_ms, TENURE_READ);
+        tenure_saw(&tenure, &record, "7", now_ms);
+    }
+    assert_int_equal(now_ms - began_ms, tenure_rules_default.retry_ms);
+}
+
 static void echo_of_its_own_write_is_no_news(void **state)
 {
     (void)state;
@@ -461,6 +494,8 @@ int main(void)
         cmocka_unit_test(own_name_alone_is_no_right),
         cmocka_unit_test(what_the_kernel_has_is_renewed_at_once),
         cmocka_unit_test(foreign_record_ends_it_at_once),
+        cmocka_unit_test(what_was_heard_during_a_write_is_read_behind_it),
+        cmocka_unit_test(conflicts_without_a_change_come_ever_later),
         cmocka_unit_test(echo_of_its_own_write_is_no_news),
         cmocka_unit_test(lost_answer_is_read),
         cmocka_unit_test(failures_are_tried_again_ever_later),
