@@ -24,12 +24,18 @@ static const char *const folders[] = { "/etc/systemd/system", "/run/systemd/syst
                                        "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
                                        "/lib/systemd/system" };
 
-const char bird_unit_remedy[] =
-    "mkdir -p /etc/systemd/system/bird.service.d; cp "
-    "/usr/share/fingerpost/systemd/bird-restart.conf "
-    "/etc/systemd/system/bird.service.d/fingerpost.conf; systemctl daemon-reload";
+/* What the drop-in says in its ExecStop, and any other has to. */
+static const char graceful[] = "graceful restart";
 
-/* Whether a file has a line "KEY=..." with something in it, and `word` (NULL: anything). */
+static const char remedy[] = "mkdir -p /etc/systemd/system/bird.service.d; cp "
+                             "/usr/share/fingerpost/systemd/bird-restart.conf "
+                             "/etc/systemd/system/bird.service.d/fingerpost.conf; systemctl "
+                             "daemon-reload";
+static const char remedy_of_others[] =
+    "give it what /usr/share/fingerpost/systemd/bird-restart.conf has, with the options of its own "
+    "ExecStart and $BIRD_RESTART behind them; systemctl daemon-reload";
+
+/* Whether a file has a line "KEY=..." with this word in it. */
 static bool has_line(const char *path, const char *key, const char *word)
 {
     AUTOFREE char *content = NULL;
@@ -38,13 +44,13 @@ static bool has_line(const char *path, const char *key, const char *word)
         return false;
     for (char *rest = content, *line; (line = strsep(&rest, "\n"));) {
         const char *value = line + strlen(key);
-        if (strncmp(line, key, strlen(key)) == 0 && *value && (!word || strstr(value, word)))
+        if (strncmp(line, key, strlen(key)) == 0 && strstr(value, word))
             return true;
     }
     return false;
 }
 
-static bool has_drop_in(const char *folder, const char *unit, const char *key)
+static bool has_drop_in(const char *folder, const char *unit, const char *key, const char *word)
 {
     AUTOFREE char *drop_ins = text_format("%s/%s.d", folder, unit);
     bool found = false;
@@ -53,7 +59,8 @@ static bool has_drop_in(const char *folder, const char *unit, const char *key)
         return false;
     for (struct dirent *entry; !found && (entry = readdir(dir));) {
         AUTOFREE char *path = text_format("%s/%s", drop_ins, entry->d_name);
-        found = path && entry->d_name[0] != '.' && has_line(path, key, NULL);
+        const char *end = strrchr(entry->d_name, '.');
+        found = path && end && strcmp(end, ".conf") == 0 && has_line(path, key, word);
     }
     (void)closedir(dir);
     return found;
@@ -88,8 +95,18 @@ int bird_unit_withdraws(pid_t pid, char ret_unit[static BIRD_UNIT_LEN])
         if (!path)
             return -ENOMEM;
         starts_bird |= has_line(path, "ExecStart=", "bird");
-        stops |=
-            has_line(path, "ExecStop=", NULL) || has_drop_in(folders[i], ret_unit, "ExecStop=");
+        stops |= has_line(path, "ExecStop=", graceful) ||
+                 has_drop_in(folders[i], ret_unit, "ExecStop=", graceful);
     }
     return starts_bird ? !stops : -ENOENT;
+}
+
+const char *bird_unit_remedy(const char *unit)
+{
+    bool is_debians = false;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        AUTOFREE char *path = text_format("%s/%s", folders[i], unit);
+        is_debians |= path && has_line(path, "ExecStart=", "bird -f -u $BIRD_RUN_USER");
+    }
+    return is_debians && strcmp(unit, "bird.service") == 0 ? remedy : remedy_of_others;
 }

@@ -6,12 +6,12 @@
 
 enum { BIRD_UNIT_LEN = 128 };
 
-/* What an administrator types to have BIRD restart without a withdrawal. */
-extern const char bird_unit_remedy[];
-
 /*
- * Whether a restart of the unit ends BIRD by a signal, so that its peers withdraw its routes: it
- * has no ExecStop of its own. Returns 1 or 0, or -ENOENT if the process is of no unit that starts a
- * BIRD.
+ * Whether a restart of the unit ends BIRD's sessions, so that its peers withdraw its routes: it has
+ * no ExecStop that asks for a graceful restart. Returns 1 or 0, or -ENOENT if the process is of no
+ * unit that starts a BIRD.
  */
 int bird_unit_withdraws(pid_t pid, char ret_unit[static BIRD_UNIT_LEN]);
+
+/* What mends that: of Debian's unit what an administrator types, else what he has to see to. */
+const char *bird_unit_remedy(const char *unit);

@@ -308,10 +308,10 @@ static void check_restart(struct visit *visit)
     if (r < 0)
         visit_skip(visit, "no unit of systemd runs BIRD");
     else if (r == 0)
-        visit_good(visit, "%s has a way to stop of its own", unit);
+        visit_good(visit, "%s asks BIRD for a graceful restart", unit);
     else if (restarts_gracefully(asker))
         visit_warn(
-            visit, bird_unit_remedy,
+            visit, bird_unit_remedy(unit),
             "a restart of %s, as an upgrade of its package makes it, withdraws all routes for "
             "some seconds, although sessions have graceful restart",
             unit);

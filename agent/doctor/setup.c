@@ -193,7 +193,8 @@ static void add_next(const struct machine *machine, struct text *next)
                  "  start BIRD, then again: agentctl setup --write (until then agentd does not "
                  "watch it, nor tell whether peers get its routes)\n");
     if (machine->bird.withdraws)
-        text_addf(next, "  let BIRD restart without a withdrawal: %s\n", bird_unit_remedy);
+        text_addf(next, "  let BIRD restart without a withdrawal: %s\n",
+                  bird_unit_remedy(machine->bird.unit));
     for (int i = 0; i < BIRD_FAMILIES; i++) {
         if (machine->bird.gateways[i].family == IP_NONE && has_family(machine, families[i]))
             text_addf(next,

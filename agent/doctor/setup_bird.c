@@ -21,7 +21,6 @@
 
 #include "base/file.h"
 #include "doctor/ask_bird.h"
-#include "doctor/bird_unit.h"
 #include "doctor/setup.h"
 
 enum {
@@ -141,7 +140,6 @@ static void ask(struct setup_bird *bird)
     CLEANUP(bird_asker_closep) struct bird_asker *asker = NULL;
     AUTOVEC bird_protocol_list protocols = { 0 };
     const struct bird_reply *reply;
-    char unit[BIRD_UNIT_LEN];
 
     if (bird_asker_open(bird->socket, ANSWER_MS, &asker) < 0 ||
         bird_ask(asker, "show protocols all", &reply) < 0 ||
@@ -151,7 +149,7 @@ static void ask(struct setup_bird *bird)
         take_line(bird, bird_reply_text(reply, line));
     vec_each(const struct bird_protocol, protocol, &protocols)
         take_session(bird, protocol);
-    bird->withdraws = bird_unit_withdraws(bird_asker_pid(asker), unit) > 0;
+    bird->withdraws = bird_unit_withdraws(bird_asker_pid(asker), bird->unit) > 0;
 }
 
 int setup_find_bird(struct setup_bird *bird)

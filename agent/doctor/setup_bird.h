@@ -5,11 +5,13 @@
 #include "base/ip.h"
 #include "base/text.h"
 #include "client/bird_parse.h"
+#include "doctor/bird_unit.h"
 
 /* What the two families' routes and a BIRD that runs tell. */
 struct setup_bird {
     char *socket;                      /* NULL: no BIRD was found */
     bool withdraws;                    /* a restart of its unit withdraws its routes */
+    char unit[BIRD_UNIT_LEN];
     bool device;                       /* it has a protocol device that is not ours */
     uint32_t asn, peer_asn;            /* this node's, the gateway's; 0 unknown */
     struct ip gateways[BIRD_FAMILIES]; /* of the default routes; IP_NONE: there is none */
