@@ -198,7 +198,10 @@ static void describe(const struct etcd_request *request, CURLcode code, struct e
         http_tell(&request->exchange, code, why);
     } else {
         text_addf(why, "HTTP status %d: ", answer->status);
-        add_etcd_message(request, why);
+        if (request->logs_in && answer->status == 200)
+            text_add(why, "the answer to a login can't be read"); /* it has the token */
+        else
+            add_etcd_message(request, why);
     }
     if (request->logs_in && request->login_error)
         text_addf(why, "; the file of the password: %s", strerror(-request->login_error));

@@ -62,6 +62,19 @@ static bool is_endpoint(const char *text)
     return scheme && parse_is_host(text + scheme);
 }
 
+/* Whether an endpoint gets passwords in clear, other than over the loopback. */
+static bool any_in_clear(const string_list *endpoints)
+{
+    vec_each(char *, endpoint, endpoints) {
+        const char *host = *endpoint + strlen("http://");
+        if (strncmp(*endpoint, "http://", strlen("http://")) == 0 &&
+            strncmp(host, "127.", 4) != 0 && strncmp(host, "[::1]", 5) != 0 &&
+            strncmp(host, "localhost:", 10) != 0)
+            return true;
+    }
+    return false;
+}
+
 static void etcd_fault(struct parse *parse, const struct doc *section, const char *key,
                        const char *expected)
 {
@@ -89,6 +102,8 @@ static void check_etcd(struct parse *parse, const struct doc *section)
     if (!config->addresses.etcd.user != !config->addresses.etcd.password_file)
         etcd_fault(parse, section, config->addresses.etcd.user ? "passwordFile" : "user",
                    "user and passwordFile need each other");
+    if (config->addresses.etcd.user && any_in_clear(&config->addresses.etcd.endpoints))
+        etcd_fault(parse, section, "user", "https:// at all endpoints: a password goes to each");
 }
 
 const struct config_key agent_addresses_keys[] = {

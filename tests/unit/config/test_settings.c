@@ -237,6 +237,7 @@ static void claims_may_be_kept_in_etcd(void **state)
         "{endpoints: [\"https://192.0.2.1:2379/v3\"]}",
         "{endpoints: [\"http://a:1\"], user: a}",
         "{endpoints: [\"http://a:1\"], passwordFile: /a}",
+        "{endpoints: [\"https://a:1\", \"http://a:1\"], user: a, passwordFile: /a}",
         "{endpoints: [\"http://a:1\"], prefix: /a}",
         "{endpoints: [\"http://a:1\"], certFile: /a}",
         "{endpoints: [\"http://a:1\"], keyFile: /a}",
