@@ -97,25 +97,29 @@ static const struct prefix *pods_with(const struct node_facts *facts, const stru
     return NULL;
 }
 
-static bool has_range_inside(const prefix_list *ranges, const struct prefix *network,
-                             const struct ip *ip)
+/* Whether a range of `length` or longer has it. */
+static bool has_range(const prefix_list *ranges, uint8_t length, const struct ip *ip)
 {
     vec_each(const struct prefix, range, ranges) {
-        if (range->length >= network->length && prefix_contains(range, ip))
+        if (range->length >= length && prefix_contains(range, ip))
             return true;
     }
     return false;
 }
 
-/* Whoever gives Services addresses out of such a range has said that they are nobody else's. */
+/*
+ * Whoever gives Services addresses out of a range has said that they are nobody else's; the range
+ * of all addresses says nothing. Ranges of external IPs say only what tenants may write, so that a
+ * wide one says nothing of a network either.
+ */
 static bool is_meant_for_services(const struct node_facts *facts, const struct prefix *network,
                                   const struct ip *ip)
 {
     const struct config *config = facts->config;
     return advertised_pool(facts->store, ip) ||
-           has_range_inside(&config->services.load_balancer_ips, network, ip) ||
-           has_range_inside(&config->services.external_ips, network, ip) ||
-           has_range_inside(&config->addresses.claim, network, ip);
+           has_range(&config->services.load_balancer_ips, 1, ip) ||
+           has_range(&config->services.external_ips, network->length, ip) ||
+           has_range(&config->addresses.claim, 1, ip);
 }
 
 bool real_network_around(const struct node_facts *facts, const struct ip *ip,

@@ -279,14 +279,15 @@ static int look(struct outside_keeper *keeper, struct faults *faults)
     return r < 0 ? r : keep_all(keeper, faults);
 }
 
-/* All is served that a status names: nothing is outside. */
+/* All is served that a status names, or that is in the ranges: nothing is outside. */
 static void forget(struct outside_keeper *keeper)
 {
     if (keeper->known && unlink(keeper->path) < 0 && errno != ENOENT)
         log_error("%s cannot be removed: %s", keeper->path, strerror(errno));
     sorted_clear(&keeper->noted);
     keeper->known = false;
-    keeper->without_pools = true;
+    /* Ranges let in no more than they say: what was in service behind them the kernel knows. */
+    keeper->without_pools = keeper->options.config->services.load_balancer_ips.count == 0;
 }
 
 static int changed(struct outside_keeper *keeper, bool *ret_changed)

@@ -34,6 +34,8 @@ int route_holds_follow(struct route_engine *engine, const struct ip *address,
             hold_announce(hold, now_ms);
         return 0;
     }
+    if (after && after->reason == REASON_PORTS_ELSEWHERE)
+        return 0; /* another node serves it better: no flap of this one */
     return engine->board->standing == STANDING_SERVING ? hold_down(engine, address, now_ms) : 0;
 }
 

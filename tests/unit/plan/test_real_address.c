@@ -264,7 +264,9 @@ static void another_nodes_network_is_nobodys_service(void **state)
     put(&world.planning, POOL);
     assert_network(&world, "198.51.100.65", "");
     assert_network(&world, "198.51.100.1", "node-network: 198.51.100.0/24 of node-3");
-    add_range(&world.planning.config->services.load_balancer_ips, "198.51.100.0/24");
+    add_range(&world.planning.config->services.load_balancer_ips, "0.0.0.0/0");
+    assert_network(&world, "198.51.100.1", "node-network: 198.51.100.0/24 of node-3");
+    add_range(&world.planning.config->services.load_balancer_ips, "198.51.0.0/16");
     assert_network(&world, "198.51.100.1", "");
 }
 
