@@ -16,6 +16,7 @@
 #include "plan/node_plan.h"
 #include "plan/route_list.h"
 #include "plan/routes.h"
+#include "plan/shared_ports.h"
 #include "plan_egress.h"
 #include "plan_nat.h"
 #include "store/store.h"
@@ -113,6 +114,17 @@ static void plan_anew(const struct node_facts *facts, struct node_plan *ret_plan
     egress_plan_check(&ret_plan->egress);
 }
 
+/* What another Node says of who serves a shared address: as the routes engine marks it. */
+static void mark_shared(const struct node_facts *facts, const struct node_plan *plan,
+                        const struct change *change, ip_list *addresses)
+{
+    const struct object *any = change->after ? change->after : change->before;
+    if (any->kind != KIND_NODE || !shared_ports_affected(facts, change))
+        return;
+    sorted_each(struct address_row *const, row, &plan->routes.addresses)
+        MUST(!(*row)->by_nodes || vec_push(addresses, (*row)->address) == 0);
+}
+
 /* Works the store's changes into the plan. */
 static void follow(const struct node_facts *facts, struct store *store, struct node_plan *plan)
 {
@@ -125,6 +137,7 @@ static void follow(const struct node_facts *facts, struct store *store, struct n
     vec_each(const struct change, change, &changes) {
         MUST(plan_affected_addresses(facts, change, &addresses, &scope.all) == 0);
         scope.blocks |= plan_affected_blocks(facts, change);
+        mark_shared(facts, plan, change, &addresses);
     }
     MUST(route_plan_update(&plan->routes, &inputs, &scope, &update) == 0);
     route_update_done(&update);

@@ -9,6 +9,7 @@ Written from the rules, not from the program, and slow: pools are small.
 import ipaddress
 
 REQUIRE = "RequireDualStack"
+PREFER = "PreferDualStack"
 GROUPS = ("fingerpost.io/", "metallb.io/", "metallb.universe.tf/")
 
 
@@ -228,6 +229,11 @@ class Allocator:
                 self.lack(service, ip.version, "partner-missing")
             picks = []
         self.has[key(service)] += picks
+        if service["spec"].get("ipFamilyPolicy") == PREFER:  # the other family is where there is a pool of it
+            for version in (4, 6):
+                other = any(ip.version != version for ip in self.has[key(service)])
+                if other and self.lacks[key(service)].get(f"IPv{version}") == "no-pool":
+                    del self.lacks[key(service)][f"IPv{version}"]
 
     def run(self):
         for service in self.services:
