@@ -9,8 +9,8 @@
 
 /* What the two families' routes and a BIRD that runs tell. */
 struct setup_bird {
-    char *socket;                      /* NULL: no BIRD was found */
-    bool withdraws;                    /* a restart of its unit withdraws its routes */
+    char *socket;   /* NULL: no BIRD was found */
+    bool withdraws; /* a restart of its unit withdraws its routes */
     char unit[BIRD_UNIT_LEN];
     bool device;                       /* it has a protocol device that is not ours */
     uint32_t asn, peer_asn;            /* this node's, the gateway's; 0 unknown */

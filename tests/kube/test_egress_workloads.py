@@ -328,7 +328,7 @@ def test_what_somebody_else_has_is_left_alone_and_told(world):
                "spec": {"selector": {"app": "x"}, "ports": [{"port": 80}]}}
     world.plane.put(foreign)
     version = world.there("Service")["metadata"]["resourceVersion"]
-    world.plane.put(egress(template={"spec": {"containers": [{"name": "egress", "image": 7}]}}))
+    world.plane.put(egress(template={"spec": {"containers": [{"name": "side", "image": 7}]}}))
     wait_equal(lambda: {place for place, _ in world.faults()},
                {"Service net/nat", "Deployment net/nat"}, "faults of both", 30)
     wait_equal(lambda: sorted(note.split(":")[0] for note in world.events()),

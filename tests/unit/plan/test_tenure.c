@@ -2,6 +2,7 @@
 /*
  * One node's steps towards a tenure, with the clock and the store played by the test. What several
  * nodes make of it together is in test_tenure_races.c.
+ * This file is long because each step of one state machine has its case.
  */
 #include <string.h>
 
