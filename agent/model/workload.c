@@ -36,18 +36,13 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     workload->digest = decode_digest(decoder);
     if (object->kind == KIND_DEPLOYMENT)
         decode_status(decoder, root, workload);
-    if (object->kind == KIND_ROLE_BINDING)
-        workload->role = decode_keep(
-            decoder,
-            decode_text(decoder, doc_get(decode_map(decoder, doc_get(root, "roleRef")), "name")));
 }
 
 static bool equal(const struct object *a, const struct object *b)
 {
     const struct workload *left = to_workload(a), *right = to_workload(b);
     return left->digest == right->digest && text_equal(left->egress, right->egress) &&
-           left->managed == right->managed && text_equal(left->role, right->role) &&
-           left->replicas == right->replicas &&
+           left->managed == right->managed && left->replicas == right->replicas &&
            left->available_replicas == right->available_replicas;
 }
 
@@ -69,11 +64,6 @@ static void encode_rest(const struct object *object, struct json *json)
 {
     const struct workload *workload = to_workload(object);
     encode_digest(json, workload->digest);
-    if (workload->role) {
-        json_begin_object(json, "roleRef");
-        json_string(json, "name", workload->role);
-        json_end_object(json);
-    }
     json_begin_object(json, "status");
     encode_number(json, "replicas", workload->replicas);
     encode_number(json, "availableReplicas", workload->available_replicas);

@@ -28,7 +28,6 @@ struct workload {
     uint64_t digest;
     const char *egress; /* its labels say that it is this Egress's; NULL: they do not */
     bool managed;       /* its label says that it is ours */
-    const char *role;   /* of a binding that is ours: what it binds; else NULL */
     uint32_t replicas, available_replicas; /* status of a Deployment */
 };
 

@@ -160,14 +160,6 @@ static int plan_of_egress(const struct store *store, const struct workload_key *
 
 /* ---- Accounts and their role ---- */
 
-/* The API lets nobody change the role of a binding: one that binds another (that of an earlier
- * controller, or of somebody's edit) goes, and is made anew. */
-static bool binds_our_role(const struct object *binding)
-{
-    const char *role = to_workload(binding)->role;
-    return !role || strcmp(role, WORKLOAD_ROLE) == 0;
-}
-
 static int plan_access(const struct store *store, const struct workload_key *key,
                        const struct workload_mark *mark, struct text *body,
                        struct workload_plan *plan)
@@ -191,10 +183,6 @@ static int plan_access(const struct store *store, const struct workload_key *key
                      "it has no label " WORKLOAD_MANAGED_LABEL ": " WORKLOAD_MANAGED
                      ", so it is somebody else's, and is left alone",
                      "delete it, or label it");
-    if (is_binding && plan->there && !binds_our_role(plan->there)) {
-        plan->step = WORKLOAD_DELETE;
-        return 0;
-    }
     workload_access_write(key, &namespaces, NULL, body);
     plan->wanted = hash(body);
     if (text_error(body) < 0)

@@ -28,7 +28,7 @@
 #include "store/store.h"
 
 #define WORKLOAD_ACCOUNT "fingerpost-egress" /* the ServiceAccount, and the ClusterRoleBinding */
-#define WORKLOAD_ROLE    "fingerpost-egress" /* the ClusterRole that it binds: it only reads */
+#define WORKLOAD_ROLE    "fingerpost-agent"  /* the ClusterRole that it binds */
 #define WORKLOAD_CONFIG  "fingerpost.io/agentd.yaml" /* annotation of pods: what agentd is told */
 
 /* An object that is made: its kind, its namespace ("" for a ClusterRoleBinding) and its name. */

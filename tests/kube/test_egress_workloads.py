@@ -142,7 +142,7 @@ def test_an_egress_gets_its_objects(world):
     wait_equal(lambda: (world.get("Egress").get("status") or {}).get("replicas"), 2, "pods in status")
     assert world.there("ServiceAccount", NAME)
     binding = world.there("ClusterRoleBinding", NAME)
-    assert binding["roleRef"]["name"] == NAME
+    assert binding["roleRef"]["name"] == "fingerpost-agent"
     assert [subject["namespace"] for subject in binding["subjects"]] == [NET]
     wait_equal(lambda: world.listed()["net/nat"]["pods"], 2, "pods in the list")
     assert world.listed()["net/nat"]["state"] == "starting"  # nobody plays a kubelet here
@@ -243,23 +243,6 @@ def test_edits_by_hand_are_undone_and_those_of_others_stay(world):
     wait(lambda: (world.get("Deployment") or {"metadata": {"uid": uid}})["metadata"]["uid"] != uid,
          "another Deployment", 60)
     assert world.there("ServiceAccount", NAME) and world.there("ClusterRoleBinding", NAME)
-
-
-def test_a_binding_to_the_agents_role_is_made_anew(world):
-    """As a controller of before left it: the role of a binding can't be changed. The accounts keep their rights."""
-    world.plane.put(egress())
-    world.there("ClusterRoleBinding", NAME)
-    world.leader.stop()
-    path = path_of("ClusterRoleBinding", name=NAME)
-    old = world.get("ClusterRoleBinding", NAME)
-    world.plane.api.request("DELETE", path, {})
-    world.plane.put({**old, "metadata": {"name": NAME, "labels": old["metadata"]["labels"]},
-                     "roleRef": {**old["roleRef"], "name": "fingerpost-agent"}})
-    world.begin()
-    wait_equal(lambda: (world.get("ClusterRoleBinding", NAME) or old | {"roleRef": {"name": None}})["roleRef"]["name"],
-               NAME, "the role that reads", 60)
-    assert [each["namespace"] for each in world.get("ClusterRoleBinding", NAME)["subjects"]] == [NET]
-    wait_equal(world.faults, set(), "no fault")
 
 
 def test_the_budget_follows_the_field_and_goes_with_it(world):

