@@ -107,12 +107,13 @@ static bool has(const char *text, const char *words)
     return strstr(text, words) != NULL;
 }
 
-/* A connection came to be. */
+/* A connection came to be, or was there: then only what comes behind it has a time. */
 static bool is_connected(const struct http_exchange *exchange)
 {
-    curl_off_t after_us = 0;
-    (void)curl_easy_getinfo(exchange->transfer.easy, CURLINFO_CONNECT_TIME_T, &after_us);
-    return after_us > 0;
+    curl_off_t connected_us = 0, asked_us = 0;
+    (void)curl_easy_getinfo(exchange->transfer.easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+    (void)curl_easy_getinfo(exchange->transfer.easy, CURLINFO_PRETRANSFER_TIME_T, &asked_us);
+    return connected_us > 0 || asked_us > 0;
 }
 
 static int os_error_of(const struct http_exchange *exchange)
