@@ -17,6 +17,7 @@ GONE = ": no longer: "
 
 
 FIGURE = re.compile(r"(?<![^\s(])\d+(\.\d+)?(ms|s|m|h|%)?(?![^\s,;)])")  # of what is counted or measured, and no part of a name
+STARTED = re.compile(r"agentd \S+ for node ")  # the first line of an agent, which tells of no fault
 WORDS = 0.2  # seconds between one fault going and another of the same cause coming: it was said in other words
 
 
@@ -63,6 +64,8 @@ def flaps(lines, cause):
     or one of the cause, in whatever words, after a time in which none was told."""
     gone, held, quiet, found = set(), set(), None, []
     for at, line in lines:
+        if STARTED.match(line):
+            continue
         said = FIGURE.sub("N", line.replace(GONE, ": ", 1))
         is_cause = bool(cause) and all(word in line for word in cause)
         if GONE in line:

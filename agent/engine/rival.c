@@ -2,6 +2,7 @@
 /* Counts repairs per minute; see rival.h. */
 #include "engine/rival.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,18 @@ static bool fights(const struct rival *rival)
     return rival->repairs > TOLERATED;
 }
 
+/* The command of a process, in 15 bytes at most as the kernel has it; empty: there is none. */
+static void read_name(uint32_t pid, char ret_name[16])
+{
+    char path[64];
+    AUTOFREE char *text = NULL;
+    size_t size;
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
+    ret_name[0] = '\0';
+    if (file_read(path, 64, &text, &size) == 0)
+        snprintf(ret_name, 16, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
 void rival_note(struct rival *rival, uint32_t writer, int64_t now_ms)
 {
     bool over =
@@ -22,8 +35,16 @@ void rival_note(struct rival *rival, uint32_t writer, int64_t now_ms)
         *rival = (struct rival){ .window_ms = now_ms };
     rival->repairs++;
     rival->last_ms = now_ms;
-    if (writer)
+    if (!writer)
+        return;
+    const bool begins = rival->repairs <= TOLERATED + 1;
+    const bool named = writer == rival->writer && rival->name[0];
+    if (begins || (writer == rival->latest && !named)) {
         rival->writer = writer;
+        if (fights(rival))
+            read_name(writer, rival->name);
+    }
+    rival->latest = writer;
 }
 
 bool rival_present(const struct rival *rival, int64_t now_ms)
@@ -33,15 +54,9 @@ bool rival_present(const struct rival *rival, int64_t now_ms)
 
 void rival_fault(const struct rival *rival, struct faults *faults)
 {
-    char path[64];
-    AUTOFREE char *name = NULL;
-    size_t size;
-    snprintf(path, sizeof(path), "/proc/%u/comm", rival->writer);
-    if (rival->writer && file_read(path, 64, &name, &size) == 0)
-        name[strcspn(name, "\n")] = '\0';
     faults_add(faults, "foreign writer",
                "stop it from touching protocols 30-63, or move routes.table",
                "something undoes our routes again and again: netlink port %u (%s); "
                "repairs are made once a second meanwhile",
-               rival->writer, name ? name : "gone");
+               rival->writer, rival->name[0] ? rival->name : "gone");
 }

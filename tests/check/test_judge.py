@@ -26,6 +26,7 @@ def gone(line):
     ([(0, STRANGE + " of ::1"), (2, gone(STRANGE + " of ::1")), (2, STRANGE + " of ::2")], []),  # another thing
     ([(0, STRANGE), (1, gone(STRANGE)), (2, STRANGE)], [STRANGE]),  # of another cause
     ([(0, STRANGE), (1, gone(STRANGE)), (2, "api: watch: has begun")], []),
+    ([(0, DOWN), (1, gone(DOWN)), (3, "agentd 0.1.0 for node tor: manifests from /run/is down, routes in table 119")], []),
 ])
 def test_what_goes_and_comes_again_is_found(lines, found):
     assert flaps(lines, CAUSE) == found

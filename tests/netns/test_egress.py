@@ -183,6 +183,11 @@ def test_agents_die(world, family):
         assert seen(world, family) == before
 
 
+def in_use(world):
+    """Connections of the pod in both families: their gateways keep its blocks of ports until it closes them."""
+    return [Connection(world.guest, address(world.client, family), PORT, timeout=20) for family in (4, 6)]
+
+
 def told(agent):
     document = agent.json("egress")
     schema.check(document)
@@ -200,6 +205,7 @@ def test_what_is_told(world):
     """Both sides tell what they do: gateways and packets, clients, their ports, and drops by name."""
     for family in (4, 6):
         wait_seen(world, family, world.gateways)
+    used_ports = in_use(world)
     here = told(world.first.agents[0])
     assert here["gateway"] is None and [item["family"] for item in here["items"]] == [4, 6]
     for item in here["items"]:
@@ -235,13 +241,15 @@ def test_what_is_told(world):
     line = (f"ports {block['first']}-{block['last']} are %s {world.guest.address4} "
             f"(Pod default/{world.guest.role}) since 20")
     wait(lambda: line % "given to" in gateway.log.read_text(), "the journal has who got the ports")
+    for connection in used_ports:
+        connection.close()
     world.write("pods.yaml")
     wait(lambda: line % "taken back from, given to" in gateway.log.read_text(), "and that they are free")
     world.write("pods.yaml", pod_object(world.guest))
     wait_seen(world, 4, world.gateways)
 
     world.write("egress.yaml")
-    wait(lambda: seen(world, 4) is None, "the pod is held")
+    wait(lambda: seen(world, 4) is None and told(world.first.agents[0])["refusals"], "the pod is held")
     [held] = told(world.first.agents[0])["refusals"]
     assert (held["side"], held["reason"]) == ("client", "held") and held["count"] > 0
     assert held["last"]["source"].startswith(world.guest.address4)

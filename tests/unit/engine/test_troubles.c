@@ -215,13 +215,37 @@ static void a_fight_goes_on_over_minutes(void **state)
     }
 }
 
+/* A loop that starts a process each time: the fault of one fight keeps its words. */
+static void a_fight_keeps_the_name_it_began_with(void **state)
+{
+    (void)state;
+    struct rival rival = { 0 };
+    int64_t now_ms = 10 * MINUTE_MS;
+    for (uint32_t port = 1; port <= OFTEN + 1; port++)
+        rival_note(&rival, port, now_ms);
+    assert_int_equal(rival.writer, OFTEN + 1);
+    for (uint32_t port = 100; port < 110; port++) {
+        now_ms += SECOND_MS;
+        rival_note(&rival, port, now_ms);
+        assert_true(rival_present(&rival, now_ms));
+        assert_int_equal(rival.writer, OFTEN + 1);
+    }
+    rival_note(&rival, 4711, now_ms); /* a program that stays */
+    rival_note(&rival, 4711, now_ms + SECOND_MS);
+    assert_int_equal(rival.writer, 4711);
+}
+
 static void a_rival_has_a_name(void **state)
 {
     (void)state;
     AUTOFAULTS struct faults faults = { 0 };
-    rival_fault(&(struct rival){ .writer = (uint32_t)getpid() }, &faults);
-    rival_fault(&(struct rival){ .writer = UINT32_MAX }, &faults);
-    rival_fault(&(struct rival){ 0 }, &faults);
+    const uint32_t writers[] = { (uint32_t)getpid(), UINT32_MAX, 0 };
+    for (size_t i = 0; i < sizeof(writers) / sizeof(*writers); i++) {
+        struct rival rival = { 0 };
+        for (int repair = 0; repair <= OFTEN; repair++)
+            rival_note(&rival, writers[i], 10 * MINUTE_MS);
+        rival_fault(&rival, &faults);
+    }
     AUTOFREE char *name = text_format("netlink port %d (test_engine_tro)", (int)getpid());
     assert_int_equal(faults.list.count, 3);
     assert_non_null(strstr(faults.list.items[0].message, name));
@@ -244,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_hand_is_no_rival),
         cmocka_unit_test(a_fight_is_seen_and_forgotten),
         cmocka_unit_test(a_fight_goes_on_over_minutes),
+        cmocka_unit_test(a_fight_keeps_the_name_it_began_with),
         cmocka_unit_test(a_rival_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
