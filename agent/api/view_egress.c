@@ -5,6 +5,9 @@
  */
 #include "api/view_egress.h"
 
+#include <string.h>
+
+#include "base/vec.h"
 #include "plan/egress_names.h"
 
 static void write_list(struct json *json, const char *key, const char *list)
@@ -106,22 +109,76 @@ static void write_gateway(struct json *json, const struct egress_plan *plan)
     json_end_object(json);
 }
 
+struct pod_name {
+    const char *namespace, *name;
+};
+typedef VEC(struct pod_name) pod_names;
+
+static int pod_name_cmp(const void *a, const void *b)
+{
+    const struct pod_name *left = a, *right = b;
+    int order = strcmp(left->namespace, right->namespace);
+    return order ? order : strcmp(left->name, right->name);
+}
+
+/* How many pods there are: one with an address of each family stands there twice. */
+static int64_t count_names(pod_names *names)
+{
+    vec_sort(names, pod_name_cmp);
+    vec_drop_equal(names, pod_name_cmp);
+    return (int64_t)names->count;
+}
+
+static int64_t count_pods(const struct egress_plan *plan)
+{
+    AUTOVEC pod_names names = { 0 };
+    sorted_each(struct egress_pod *const, it, &plan->pods) {
+        const struct egress_pod *pod = *it;
+        if (pod->is_client && vec_push(&names, (struct pod_name){ pod->namespace, pod->name }) < 0)
+            break;
+    }
+    return count_names(&names);
+}
+
+static int64_t count_clients(const struct egress_plan *plan)
+{
+    AUTOVEC pod_names names = { 0 };
+    sorted_each(struct egress_client *const, client, &plan->clients) {
+        if (vec_push(&names, (struct pod_name){ (*client)->namespace, (*client)->name }) < 0)
+            break;
+    }
+    return count_names(&names);
+}
+
+/* Gateways of one Egress: an address of each family is one gateway, where both are there. */
+static int64_t count_gateways(const struct egress_plan *plan)
+{
+    int64_t count = 0, before = 0;
+    const char *egress = "";
+    sorted_each(struct egress_set *const, it, &plan->sets) {
+        const struct egress_set *set = *it;
+        const int64_t here = (int64_t)set->gateways.count;
+        const bool other_family = strcmp(egress, set->egress) == 0;
+        count += other_family ? (here > before ? here - before : 0) : here;
+        egress = set->egress;
+        before = here;
+    }
+    return count;
+}
+
 void write_egress_status(struct json *json, const struct api_state *state)
 {
     const struct egress_plan *plan = state->egress;
-    int64_t gateways = 0;
 
     if (!plan || (!state->config->egress.enabled && !plan->served)) {
         json_null(json, "egress");
         return;
     }
-    sorted_each(struct egress_set *const, set, &plan->sets)
-        gateways += (int64_t)(*set)->gateways.count;
     json_begin_object(json, "egress");
-    json_int(json, "pods", (int64_t)plan->pods.count);
-    json_int(json, "gateways", gateways);
+    json_int(json, "pods", count_pods(plan));
+    json_int(json, "gateways", count_gateways(plan));
     json_bool(json, "gateway", plan->served);
-    json_int(json, "clients", (int64_t)plan->clients.count);
+    json_int(json, "clients", count_clients(plan));
     json_end_object(json);
 }
 

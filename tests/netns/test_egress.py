@@ -213,6 +213,8 @@ def test_what_is_told(world):
         assert [gateway["address"] for gateway in item["gateways"]] == sorted(
             address(host, item["family"]) for host in world.gateways)
         assert any(gateway["packets"] for gateway in item["gateways"])
+    assert world.first.agents[0].json("status")["egress"] == {"pods": 1, "gateways": 2, "gateway": False, "clients": 0}
+    assert [host.agents[0].json("status")["egress"]["clients"] for host in world.gateways] == [1, 1]
     sides = [told(host.agents[0])["gateway"] for host in world.gateways]
     used = [client for side in sides for client in side["clients"]
             if client["address"] == world.guest.address4 and client["flows"]]
