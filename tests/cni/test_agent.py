@@ -4,12 +4,14 @@
 import concurrent.futures
 import json
 import os
+import re
 import shutil
 import subprocess
 
 import pytest
 from conftest import PLUGIN
 from lab import objects, wait, wait_equal
+from lab.agent import REPOSITORY
 from lab.authority import Authority, write_kubeconfig
 from lab.namespace import Namespace
 
@@ -56,6 +58,22 @@ def setting_fixture(lab):
                                                   pool="default"))
     lab.write("nodes.yaml", *[item for item in node.objects() if item["kind"] != "AddressBlock"])
     return node, lab.agent(node, pods={"enabled": True})
+
+
+def test_without_an_api_server_as_the_page_says(lab):
+    """docs/operations.md, "Pods: a cluster without another network": the block that one writes by hand."""
+    [node] = lab.nodes
+    page = (REPOSITORY / "docs" / "operations.md").read_text(encoding="utf-8")
+    section = page.split("## Pods: a cluster without another network\n")[1].split("\n## ")[0]
+    [block] = [text for text in re.findall(r"^```yaml\n(.*?)^```", section, re.M | re.S) if "kind: AddressBlock" in text]
+    lab.manifests.joinpath("block.yaml").write_text(block.replace("NODE", node.role), encoding="utf-8")
+    lab.write("nodes.yaml", *[item for item in node.objects() if item["kind"] != "AddressBlock"])
+    agent = lab.agent(node, pods={"enabled": True})
+    one, two = Pod(lab, node, agent, "one").add(), Pod(lab, node, agent, "two").add()
+    for family in (4, 6):
+        assert one.ping(two.address(family))
+        wait(lambda: lab.client.ping(one.address(family)), "the client to reach the pod by BGP")
+    assert agent.json("faults")["items"] == []
 
 
 def pod_links(node):
