@@ -355,20 +355,77 @@ static enum lack_reason missing_pool(const struct update *update, const struct s
     return !exists ? LACK_UNKNOWN_POOL : allowed ? LACK_NO_POOL : LACK_FORBIDDEN;
 }
 
+static bool order_has(const pool_order *order, uint32_t index)
+{
+    vec_each(const uint32_t, at, order) {
+        if (*at == index)
+            return true;
+    }
+    return false;
+}
+
+/* From where an address is taken; each includes those before it. */
+enum reach { REACH_SHARED, REACH_FREE, REACH_RESTING };
+
+static bool choose_of(const struct update *update, const struct assignment *row,
+                      const struct service *service, const pool_order *order, enum ip_family family,
+                      enum reach reach, struct ip *ret_ip)
+{
+    return choose_shared(update, row, service, order, family, ret_ip) ||
+           (reach >= REACH_FREE && choose_free(update, order, family, ret_ip)) ||
+           (reach >= REACH_RESTING && choose_resting(update, order, family, ret_ip));
+}
+
+/* Of the pools of both orders the first that has an address of each family; NULL: none has. */
+static const struct pool *find_dual(const struct update *update, const struct assignment *row,
+                                    const struct service *service, const pool_order orders[2])
+{
+    struct ip ip;
+    for (enum reach reach = REACH_SHARED; reach <= REACH_RESTING; reach++) {
+        vec_each(uint32_t, index, &orders[0]) {
+            const pool_order one = { .items = index, .count = 1 };
+            if (order_has(&orders[1], *index) &&
+                choose_of(update, row, service, &one, IP_V4, reach, &ip) &&
+                choose_of(update, row, service, &one, IP_V6, reach, &ip))
+                return &update->pools->pools.items[*index];
+        }
+    }
+    return NULL;
+}
+
+int assignment_choose_pool(const struct update *update, const struct assignment *row,
+                           const struct service *service, const struct pool **ret_pool)
+{
+    AUTOVEC pool_order v4 = { 0 }, v6 = { 0 };
+    struct ip ip;
+    *ret_pool = NULL;
+    if (pool_order_for(update->inputs->store, update->pools, service, IP_V4, &v4) < 0 ||
+        pool_order_for(update->inputs->store, update->pools, service, IP_V6, &v6) < 0)
+        return -ENOMEM;
+    if (choose_own(update, row, &v4, IP_V4, &ip) || choose_own(update, row, &v6, IP_V6, &ip))
+        *ret_pool = pool_at(update->pools, &ip);
+    else
+        *ret_pool = find_dual(update, row, service, (const pool_order[]){ v4, v6 });
+    return 0;
+}
+
 int assignment_choose(struct update *update, const struct assignment *row,
-                      const struct service *service, enum ip_family family, struct ip *ret_ip,
-                      enum lack_reason *ret_reason, const struct object **ret_pool)
+                      const struct service *service, enum ip_family family,
+                      const struct pool *preferred, struct ip *ret_ip, enum lack_reason *ret_reason,
+                      const struct object **ret_pool)
 {
     AUTOVEC pool_order order = { 0 };
     int r = pool_order_for(update->inputs->store, update->pools, service, family, &order);
     if (r < 0)
         return r;
+    uint32_t index = preferred ? (uint32_t)(preferred - update->pools->pools.items) : 0;
+    const pool_order first = { .items = &index,
+                               .count = preferred && order_has(&order, index) ? 1 : 0 };
     if (order.count == 0)
         *ret_reason = missing_pool(update, service);
     else if (choose_own(update, row, &order, family, ret_ip) ||
-             choose_shared(update, row, service, &order, family, ret_ip) ||
-             choose_free(update, &order, family, ret_ip) ||
-             choose_resting(update, &order, family, ret_ip))
+             choose_of(update, row, service, &first, family, REACH_RESTING, ret_ip) ||
+             choose_of(update, row, service, &order, family, REACH_RESTING, ret_ip))
         *ret_reason = LACK_NOTHING;
     else
         *ret_reason = leaves_avoided(update, &order, family) ? LACK_AVOIDED : LACK_EXHAUSTED;

@@ -118,27 +118,54 @@ static int pick_named(struct work *work, struct turn *turn, ip_list *picks)
     return r;
 }
 
+/* Whether it is to get an address of the family that it neither has nor names. */
+static bool misses(const struct turn *turn, enum ip_family family)
+{
+    return assignment_wants(turn->service, family) && !assignment_names(turn->service, family) &&
+           !ips_have_family(&turn->ips, family);
+}
+
+static const struct ip *lowest(const ip_list *a, const ip_list *b)
+{
+    const struct ip *found = NULL;
+    vec_each(const struct ip, ip, a)
+        found = !found || ip_cmp(ip, found) < 0 ? ip : found;
+    vec_each(const struct ip, ip, b)
+        found = !found || ip_cmp(ip, found) < 0 ? ip : found;
+    return found;
+}
+
+/* The pool that both addresses of a dual-stack Service come from, where one has both. */
+static int prefer_pool(const struct work *work, const struct turn *turn, const ip_list *picks,
+                       const struct pool **ret_pool)
+{
+    const struct ip *ip = lowest(&turn->ips, picks);
+    *ret_pool = ip ? pool_at(work->update.pools, ip) : NULL;
+    if (ip || !misses(turn, IP_V4) || !misses(turn, IP_V6))
+        return 0;
+    return assignment_choose_pool(&work->update, turn->row, turn->service, ret_pool);
+}
+
 /* One of each family of which it names none. */
 static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
 {
-    if (names_other_family(turn->service))
+    const struct service *service = turn->service;
+    const struct pool *preferred;
+    if (names_other_family(service))
         return 0;
-    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
-        const struct service *service = turn->service;
+    int r = prefer_pool(work, turn, picks, &preferred);
+    for (size_t i = 0; i < ARRAY_SIZE(families) && r == 0; i++) {
         enum lack_reason reason;
         const struct object *pool = NULL;
         struct ip ip;
-        if (!assignment_wants(service, families[i]) || assignment_names(service, families[i]) ||
-            ips_have_family(&turn->ips, families[i]))
+        if (!misses(turn, families[i]))
             continue;
-        int r =
-            assignment_choose(&work->update, turn->row, service, families[i], &ip, &reason, &pool);
+        r = assignment_choose(&work->update, turn->row, service, families[i], preferred, &ip,
+                              &reason, &pool);
         if (r == 0)
             r = reason ? lack_of(turn, families[i], reason, NULL, pool) : vec_push(picks, ip);
-        if (r < 0)
-            return r;
     }
-    return 0;
+    return r;
 }
 
 /* RequireDualStack is both families or none; what is held stays. */

@@ -66,13 +66,22 @@ enum lack_reason assignment_judge(const struct update *update, const struct assi
                                   const struct object **ret_of);
 
 /*
- * An address that the Service gets without naming one. Returns 0, with LACK_NOTHING and the address
- * or with why there is none, and with LACK_EXHAUSTED or LACK_AVOIDED the first of its pools; or
- * -ENOMEM.
+ * The pool that both addresses of a dual-stack Service are to come from, which has none and names
+ * none: of the address that was its own, or the first that has one of each family; NULL: none has.
+ * 0 or -ENOMEM.
+ */
+int assignment_choose_pool(const struct update *update, const struct assignment *row,
+                           const struct service *service, const struct pool **ret_pool);
+
+/*
+ * An address that the Service gets without naming one, of the preferred pool (or NULL) if that has
+ * one. Returns 0, with LACK_NOTHING and the address or with why there is none, and with
+ * LACK_EXHAUSTED or LACK_AVOIDED the first of its pools; or -ENOMEM.
  */
 int assignment_choose(struct update *update, const struct assignment *row,
-                      const struct service *service, enum ip_family family, struct ip *ret_ip,
-                      enum lack_reason *ret_reason, const struct object **ret_pool);
+                      const struct service *service, enum ip_family family,
+                      const struct pool *preferred, struct ip *ret_ip, enum lack_reason *ret_reason,
+                      const struct object **ret_pool);
 
 /* Whether the Service asks for addresses of the family by name. */
 bool assignment_names(const struct service *service, enum ip_family family);

@@ -175,7 +175,39 @@ class Allocator:
                 picks.append(ip)
         return picks
 
-    def choose(self, service, version):
+    def given(self, pool, version, avoided=False):
+        return [ip for ip in self.pools.own(pool, version)
+                if ip not in self.pools.reserved(pool) and self.pools.avoids(pool, ip) == avoided
+                and not self.is_strangers(ip)]
+
+    def used(self):
+        return {ip for ips in self.has.values() for ip in ips}
+
+    def best(self, service, order, version):
+        """An address of these pools, or None."""
+        if annotation(service, "allow-shared-ip") is not None:
+            both = sorted(ip for pool in order for ip in self.given(pool, version)
+                          if ip in self.used() and self.judge(service, ip, False) is None)
+            if both:
+                return both[0]
+        free = [ip for pool in order for ip in self.given(pool, version) if ip not in self.used()]
+        return free[0] if free else None
+
+    def shares(self, service, pool, version):
+        return annotation(service, "allow-shared-ip") is not None and any(
+            ip in self.used() and self.judge(service, ip, False) is None for ip in self.given(pool, version))
+
+    def one_pool(self, service, picks):
+        """The pool that both addresses of a Service come from, where one has both."""
+        mine = self.has[key(service)] + picks
+        if mine:
+            return self.pools.owner[min(mine, key=lambda ip: (ip.version, ip))]
+        both = [pool for pool in self.pools.order(service, 4) if pool in self.pools.order(service, 6)]
+        shared = [pool for pool in both if all(self.shares(service, pool, v) for v in (4, 6))]
+        having = [pool for pool in both if all(self.best(service, [pool], v) for v in (4, 6))]
+        return next(iter(shared + having), None)
+
+    def choose(self, service, version, preferred):
         """An address, or why there is none."""
         order = self.pools.order(service, version)
         wanted = annotation(service, "address-pool")
@@ -184,32 +216,21 @@ class Allocator:
             if wanted is None or any(self.pools.allows(p, service) for p in meant):
                 return None, "no-pool"
             return None, "pool-forbidden" if meant else "unknown-pool"
-        def given(pool, avoided=False):
-            return [ip for ip in self.pools.own(pool, version)
-                    if ip not in self.pools.reserved(pool) and self.pools.avoids(pool, ip) == avoided
-                    and not self.is_strangers(ip)]
-        used = {ip for ips in self.has.values() for ip in ips}
-        if annotation(service, "allow-shared-ip") is not None:
-            both = sorted(ip for pool in order for ip in given(pool) if ip in used
-                          and self.judge(service, ip, False) is None)
-            if both:
-                return both[0], None
-        free = [ip for pool in order for ip in given(pool) if ip not in used]
-        if free:
-            return free[0], None
-        left = any(ip not in used for pool in order for ip in given(pool, avoided=True))
+        ip = self.best(service, [p for p in order if p is preferred], version) or self.best(service, order, version)
+        if ip:
+            return ip, None
+        left = any(ip not in self.used() for pool in order for ip in self.given(pool, version, avoided=True))
         return None, "avoided" if left else "exhausted"
 
-    def others(self, service):
+    def others(self, service, named):
         picks = []
         if {ip.version for ip in wished(service)} - set(versions(service)):
             return picks
-        for version in (4, 6):
-            if version not in versions(service):
-                continue
-            if any(ip.version == version for ip in wished(service) + self.has[key(service)]):
-                continue
-            ip, reason = self.choose(service, version)
+        missing = [version for version in (4, 6) if version in versions(service) and not any(
+            ip.version == version for ip in wished(service) + self.has[key(service)])]
+        preferred = self.one_pool(service, named) if len(versions(service)) == 2 else None
+        for version in missing:
+            ip, reason = self.choose(service, version, preferred)
             if reason:
                 self.lack(service, version, reason)
             else:
@@ -223,7 +244,7 @@ class Allocator:
         if first == (both or not strict):
             picks += self.named(service)
         if not first:
-            picks += self.others(service)
+            picks += self.others(service, picks)
         if strict and self.lacks[key(service)]:
             for ip in picks:
                 self.lack(service, ip.version, "partner-missing")

@@ -178,3 +178,35 @@ def test_edits(seed, tmp_path):
         again = given(planned(objects, tmp_path / f"{number}-again", chance))
         assert addresses_of(again) == addresses_of(rows), "what is held and still allowed stays"
         objects = edited(chance, objects)
+
+
+def pool_named(name, *texts, **spec):
+    return {"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool",
+            "metadata": {"name": name, "namespace": "lb"}, "spec": {"addresses": list(texts), **spec}}
+
+
+def dual_service(name, policy, **metadata):
+    return {"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": name, "namespace": "a", **metadata},
+            "spec": {"type": "LoadBalancer", "clusterIP": "10.96.0.1", "ports": [{"port": 80}],
+                     "ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": policy}}
+
+
+FOUR = pool_named("four", "192.0.2.8/31")
+SIX = pool_named("six", "2001:db8:1::/127")
+BOTH = pool_named("zboth", "192.0.2.0/30", "2001:db8::/126")
+
+
+@pytest.mark.parametrize("policy", [addresses.REQUIRE, addresses.PREFER])
+@pytest.mark.parametrize("pools,held,expected", [
+    ([FOUR, SIX, BOTH], [], ["192.0.2.0", "2001:db8::"]),
+    ([FOUR, SIX], [], ["192.0.2.8", "2001:db8:1::"]),
+    ([FOUR, SIX, BOTH], ["192.0.2.9"], ["192.0.2.9", "2001:db8:1::"]),
+    ([FOUR, SIX, BOTH], ["192.0.2.3"], ["192.0.2.3", "2001:db8::"]),
+    ([FOUR, SIX, BOTH], ["192.0.2.9", "2001:db8::"], ["192.0.2.9", "2001:db8::"]),
+], ids=["one-has-both", "none-has-both", "kept-of-another", "kept-of-it", "both-kept"])
+def test_both_addresses_come_from_one_pool(policy, pools, held, expected, tmp_path):
+    service = dual_service("s", policy)
+    service["status"] = {"loadBalancer": {"ingress": [{"ip": ip} for ip in held]}}
+    rows = given(planned([*pools, service], tmp_path / "in", random.Random(1)))
+    assert rows == {("a", "s"): (expected, {})}
