@@ -3,8 +3,8 @@
  * EndpointSlices: from a document, compared, and written back.
  *
  * A slice says where traffic goes, so one that is cut short must not be taken for one that has
- * nothing to say: addressType, endpoints and ports have to be there. Null stands for an empty list
- * (kubectl prints `endpoints: null` for a Service without endpoints).
+ * nothing to say: addressType and ports have to be there. Null stands for an empty list, and so do
+ * no endpoints: the API leaves out the empty list since Kubernetes 1.36, and wrote null before.
  */
 #include "model/endpoint_slice.h"
 
@@ -43,12 +43,9 @@ static uint8_t decode_family(struct decoder *decoder, const struct doc *root)
     return families[decode_word(decoder, node, words)];
 }
 
-/* The list under a key that must be there; NULL if it is null, empty or wrong. */
-static const struct doc *need_list(struct decoder *decoder, const struct doc *root, const char *key)
+/* NULL if it is absent, null, empty or wrong. */
+static const struct doc *list_or_null(struct decoder *decoder, const struct doc *member)
 {
-    const struct doc *member = decode_member(root, key);
-    if (!member)
-        decode_error(decoder, root, "%s is missing", key);
     return member && member->type != DOC_NULL ? decode_list(decoder, member) : NULL;
 }
 
@@ -119,7 +116,7 @@ static const struct endpoint_hints *decode_hints(struct decoder *decoder, const 
 static void decode_endpoints(struct decoder *decoder, const struct doc *root,
                              struct endpoint_slice *slice)
 {
-    const struct doc *list = need_list(decoder, root, "endpoints");
+    const struct doc *list = list_or_null(decoder, decode_member(root, "endpoints"));
     struct endpoint *endpoints = decode_alloc(decoder, list ? list->count : 0, sizeof(*endpoints));
     if (!endpoints)
         return;
@@ -167,7 +164,10 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
                        "label kubernetes.io/service-name is %s: the slice is no Service's",
                        service ? "empty" : "missing");
     slice->triggered_ms = decode_trigger(decoder);
-    slice_decode_ports(decoder, need_list(decoder, root, "ports"), slice);
+    const struct doc *ports = decode_member(root, "ports");
+    if (!ports)
+        decode_error(decoder, root, "ports is missing");
+    slice_decode_ports(decoder, list_or_null(decoder, ports), slice);
     decode_endpoints(decoder, root, slice);
 }
 
