@@ -17,7 +17,7 @@ static const enum kind parts[] = { KIND_DEPLOYMENT, KIND_SERVICE,         KIND_D
 static char *place_of(enum kind kind, const struct object *egress)
 {
     if (kind == KIND_ROLE_BINDING)
-        return text_format("%s %s", kind_name(kind), WORKLOAD_ACCOUNT);
+        return text_format("%s %s", kind_name(kind), WORKLOAD_BINDING);
     return text_format("%s %s/%s", kind_name(kind), egress->namespace,
                        kind == KIND_SERVICE_ACCOUNT ? WORKLOAD_ACCOUNT : egress->name);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job of egress as its files share it: egress_job.c, egress_write.c and egress_events.c. */
+/* The job of egress as its files share it: egress_job.c, egress_write.c,
+ * egress_old_binding.c and egress_events.c. */
 #pragma once
 
 #include "base/sorted.h"
@@ -11,12 +12,20 @@
 enum { EGRESS_KEY_MAX = 512 };
 
 /* Its writers. */
-enum { EGRESS_OBJECTS, EGRESS_EVENTS };
+enum { EGRESS_OBJECTS, EGRESS_EVENTS, EGRESS_OLD_BINDING };
+
+/* egress_old_binding.c */
+struct old_binding {
+    bool gone;                    /* or not ours: nothing to do while this controller leads */
+    char uid[OBJECT_UID_MAX + 1]; /* of what is to be deleted; "": it was not read */
+    char version[32];
+};
 
 struct egress_job {
     struct job job;
     struct sorted marks; /* egress_marks.h */
     struct refusals refusals;
+    struct old_binding old;
     int64_t held_ms; /* when what is deleted and kept is looked at; INT64_MAX: at a change */
     uint64_t applied, deleted; /* since the start */
 };
@@ -38,8 +47,26 @@ bool egress_split(const char *key, char buffer[static EGRESS_KEY_MAX],
 /* "Deployment net/nat", as faults have it, which the caller frees; NULL: no memory. */
 char *egress_place(const struct workload_key *key);
 
+/* What keeps an object from being as it should be is a fault, and an Event of its Egress; NULL:
+ * nothing does. */
+void egress_note(struct egress_job *job, const struct workload_key *key, const char *message,
+                 const char *remedy);
+void egress_tell_refusal(struct egress_job *job, const struct workload_key *key,
+                         const struct kube_result *result);
+
+/* A member of an object's metadata; "" where it has none. */
+void egress_take(const struct doc *metadata, const char *member, char *buffer, size_t size);
+
+/* The binding of older controllers: nothing is known of it; it is looked for, and deleted as soon
+ * as it is replaced. The second returns as job_writer_add(). */
+void egress_old_binding_reset(struct egress_job *job);
+int egress_old_binding_look(struct egress_job *job);
+
 /* The writers' operations; `context` is the job. */
 int egress_make(void *context, const char *key, struct kube_write *write, struct text *body);
 bool egress_told(void *context, const char *key, const struct kube_told *told);
 int egress_event_make(void *context, const char *key, struct kube_write *write, struct text *body);
 bool egress_event_told(void *context, const char *key, const struct kube_told *told);
+int egress_old_binding_make(void *context, const char *key, struct kube_write *write,
+                            struct text *body);
+bool egress_old_binding_told(void *context, const char *key, const struct kube_told *told);

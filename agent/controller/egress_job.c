@@ -36,13 +36,14 @@ static const struct kube_writer_limits limits = {
 static const struct job_writer_row writers[] = {
     [EGRESS_OBJECTS] = { &limits, egress_make, egress_told },
     [EGRESS_EVENTS] = { NULL, egress_event_make, egress_event_told },
+    [EGRESS_OLD_BINDING] = { NULL, egress_old_binding_make, egress_old_binding_told },
     { 0 },
 };
 
 static int add_access(struct egress_job *job, const char *namespace)
 {
     int r = egress_add(job, KIND_SERVICE_ACCOUNT, namespace, WORKLOAD_ACCOUNT);
-    return r < 0 ? r : egress_add(job, KIND_ROLE_BINDING, "", WORKLOAD_ACCOUNT);
+    return r < 0 ? r : egress_add(job, KIND_ROLE_BINDING, "", WORKLOAD_BINDING);
 }
 
 /* Access first, without which the pods of a Deployment can't be made. */
@@ -167,7 +168,7 @@ static int work(struct job *base, const struct job_round *round)
     egress_marks_sweep(&job->marks, is_gone, job);
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
         r = add_all(job, all[i]);
-    return r;
+    return r < 0 ? r : egress_old_binding_look(job);
 }
 
 /* Another leads, and tells what is wrong. */
@@ -177,6 +178,7 @@ static void lead(struct job *base, bool leading)
     if (leading)
         return;
     egress_marks_clear(&job->marks);
+    egress_old_binding_reset(job);
     refusals_clear(&job->refusals);
     tell(job);
     (void)fault_book_replace(job->job.board->faults, egress_job_ops.name, "held", NULL,

@@ -89,9 +89,7 @@ char *egress_place(const struct workload_key *key)
                        *key->namespace ? "/" : "", key->name);
 }
 
-/* What keeps an object from being as it should be is a fault, and an Event of its Egress; NULL:
- * nothing does. */
-static void note(struct egress_job *job, const struct workload_key *key, const char *message,
+void egress_note(struct egress_job *job, const struct workload_key *key, const char *message,
                  const char *remedy)
 {
     AUTOFREE char *place = egress_place(key);
@@ -146,10 +144,10 @@ static int make_object(struct egress_job *job, const struct written *row,
         return r;
     switch (plan.step) { /* what was refused stays so until another try is answered */
     case WORKLOAD_NOTHING:
-        note(job, key, NULL, NULL);
+        egress_note(job, key, NULL, NULL);
         return 0;
     case WORKLOAD_WRONG:
-        note(job, key, plan.why, plan.remedy);
+        egress_note(job, key, plan.why, plan.remedy);
         return 0;
     case WORKLOAD_DELETE:
         *write = write_of(row, key, KUBE_DELETE);
@@ -190,7 +188,7 @@ int egress_make(void *context, const char *key, struct kube_write *write, struct
 
 /* ---- What comes of it ---- */
 
-static void take(const struct doc *metadata, const char *member, char *buffer, size_t size)
+void egress_take(const struct doc *metadata, const char *member, char *buffer, size_t size)
 {
     const struct doc *node = doc_get(metadata, member);
     (void)snprintf(buffer, size, "%s", node && node->type == DOC_SCALAR ? node->text : "");
@@ -201,15 +199,15 @@ static void set_mark(struct egress_job *job, const char *key, const struct doc *
 {
     struct workload_mark mark = *egress_mark(&job->marks, key);
     const struct doc *metadata = doc_get(object, "metadata");
-    take(metadata, "uid", mark.uid, sizeof(mark.uid));
-    take(metadata, "resourceVersion", mark.version, sizeof(mark.version));
+    egress_take(metadata, "uid", mark.uid, sizeof(mark.uid));
+    egress_take(metadata, "resourceVersion", mark.version, sizeof(mark.version));
     mark.digest = object_digest(object);
     egress_mark_set(&job->marks, key, &mark);
 }
 
 /* That an attempt is made again is no news where it is known why the last one failed: both would
  * take turns for as long as the API answers 500. */
-static void tell_refusal(struct egress_job *job, const struct workload_key *key,
+void egress_tell_refusal(struct egress_job *job, const struct workload_key *key,
                          const struct kube_result *result)
 {
     AUTOFREE char *place = egress_place(key);
@@ -224,7 +222,7 @@ static void tell_refusal(struct egress_job *job, const struct workload_key *key,
                                                       "edited what is its own, delete that: it is "
                                                       "made again";
     if (message)
-        note(job, key, message, remedy);
+        egress_note(job, key, message, remedy);
 }
 
 bool egress_told(void *context, const char *key, const struct kube_told *told)
@@ -236,12 +234,14 @@ bool egress_told(void *context, const char *key, const struct kube_told *told)
     if (!egress_split(key, buffer, &parts))
         return false;
     if (told->result.outcome == KUBE_DONE) {
-        note(job, &parts, NULL, NULL);
+        egress_note(job, &parts, NULL, NULL);
         if (!object)
             job->deleted++;
         else if (parts.kind != KIND_EGRESS)
             set_mark(job, key, object);
         job->applied += object != NULL;
+        if (parts.kind == KIND_ROLE_BINDING)
+            (void)egress_old_binding_look(job);
         return false;
     }
     if (parts.kind != KIND_EGRESS && told->result.outcome != KUBE_UNCERTAIN)
@@ -251,11 +251,11 @@ bool egress_told(void *context, const char *key, const struct kube_told *told)
             ? store_get(job->job.board->store, KIND_EGRESS, parts.namespace, parts.name)
             : NULL;
     if (job_lacks_status(told, egress))
-        tell_refusal(job, &parts, &told->result);
+        egress_tell_refusal(job, &parts, &told->result);
     else if (told->result.outcome == KUBE_MISSING)
-        note(job, &parts, NULL, NULL);
+        egress_note(job, &parts, NULL, NULL);
     /* What is no Deployment at all the API answers with a failure of its own. */
     else if (told->result.outcome == KUBE_REFUSED || told->tries >= TRIES_UNTOLD)
-        tell_refusal(job, &parts, &told->result);
+        egress_tell_refusal(job, &parts, &told->result);
     return told->result.outcome != KUBE_MISSING || egress;
 }

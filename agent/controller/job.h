@@ -31,7 +31,7 @@
 
 #include "controller/job_writer.h"
 
-enum { JOB_WRITERS_MAX = 3 };
+enum { JOB_WRITERS_MAX = 4 };
 
 struct job;
 struct controller_state; /* api/view_controller.h */

@@ -26,7 +26,7 @@ static const struct kube_resource rows[KIND_COUNT] = {
                                .field = "metadata.name=" WORKLOAD_ACCOUNT },
     [KIND_ROLE_BINDING] = { KIND_ROLE_BINDING,
                             "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-                            .field = "metadata.name=" WORKLOAD_ACCOUNT },
+                            .field = "metadata.name=" WORKLOAD_BINDING },
     [KIND_IP_POOL] = { KIND_IP_POOL, "/apis/metallb.io/v1beta1/ipaddresspools", .optional = true },
 };
 

@@ -27,9 +27,12 @@
 #include "model/workload.h"
 #include "store/store.h"
 
-#define WORKLOAD_ACCOUNT "fingerpost-egress" /* the ServiceAccount, and the ClusterRoleBinding */
-#define WORKLOAD_ROLE    "fingerpost-agent"  /* the ClusterRole that it binds */
-#define WORKLOAD_CONFIG  "fingerpost.io/agentd.yaml" /* annotation of pods: what agentd is told */
+#define WORKLOAD_ACCOUNT     "fingerpost-egress"       /* the ServiceAccount */
+#define WORKLOAD_BINDING     "fingerpost-egress-reads" /* the ClusterRoleBinding */
+#define WORKLOAD_ROLE        "fingerpost-egress" /* the ClusterRole that it binds: it only reads */
+#define WORKLOAD_OLD_BINDING "fingerpost-egress" /* of older controllers, to the role of agents */
+/* Annotation of pods: what agentd is told. */
+#define WORKLOAD_CONFIG      "fingerpost.io/agentd.yaml"
 
 /* An object that is made: its kind, its namespace ("" for a ClusterRoleBinding) and its name. */
 struct workload_key {

@@ -3,8 +3,8 @@
  * Accounts of gateways, and the role that they have; called by workload.c.
  *
  * An account stays as long as a Deployment needs it, also where its Egress can't be read any more:
- * gateways that run would lose the API otherwise. The role is agentd's own: a gateway reads what an
- * agent reads.
+ * gateways that run would lose the API otherwise. Whoever runs a pod in the namespace can have the
+ * account, so that its role reads and does nothing else.
  */
 #include <string.h>
 

@@ -132,10 +132,24 @@ def test_the_role_allows_what_is_asked_for_and_nothing_else():
     assert writes and written == writes
 
 
+def test_the_role_of_gateways_reads_what_they_ask_for_and_writes_no_object():
+    """All that an agent asks for which gives no addresses to pods; Events are of any agent."""
+    (role,) = [item for item in documents("controller.yaml")
+               if (item["kind"], item["metadata"]["name"]) == ("ClusterRole", "fingerpost-egress")]
+    rows = RESOURCE.findall((SOURCE / "kube_resource.c").read_text(encoding="utf-8"))
+    assert allowed([role]) == {("create", "events.k8s.io", "events")} | {
+        (verb, *row) for row in rows if row != ("", "namespaces") for verb in ("get", "list", "watch")}
+
+
 CONTROLLER = REPOSITORY / "agent" / "controller"
 # The kinds that a job names, and where the controller has them.
 JOB_KINDS = re.compile(r"enum kind \w*kinds\[\] = \{(.*?)\}", re.DOTALL)
 ROW_OF_KIND = re.compile(r'\{ (KIND_\w+),\s*"/api(?:s/([\w.]+))?/v\d\w*/(\w+)"')
+
+
+def controllers():
+    """The controller's own objects of its file, without the role of the gateways."""
+    return [item for item in documents("controller.yaml") if item["metadata"]["name"] != "fingerpost-egress"]
 
 
 def controller_texts():
@@ -156,7 +170,7 @@ def test_the_controller_may_read_what_its_jobs_name_and_nothing_else():
              for word in re.findall(r"KIND_\w+", found)} - {"KIND_COUNT"}
     rows = {kind: (group, resource)
             for kind, group, resource in ROW_OF_KIND.findall(texts[CONTROLLER / "resources.c"])}
-    may = allowed(documents("controller.yaml"))
+    may = allowed(controllers())
     watched = {(group, resource) for verb, group, resource in may if verb == "watch"}
     assert watched == {rows[kind] for kind in named}
     assert all(("list", *name) in may for name in watched)
@@ -201,7 +215,7 @@ def test_the_controller_may_write_what_its_jobs_write_and_nothing_else():
     asked |= {("patch", group, f"{plural}/status") for text in controller_texts().values()
               for group, plural in STATUS_WRITE.findall(text)}
     sent = {row for row in asked if row[0] not in READS}
-    every = allowed(documents("controller.yaml"))
+    every = allowed(controllers())
     assert sent and sent == {row for row in every if row[0] not in READS and row[2] != "leases"}
     assert asked - sent <= every
 
@@ -211,7 +225,7 @@ def test_the_controller_may_write_its_lease():
     sent = set(re.findall(r"\bKUBE_(GET|CREATE|MERGE|UPDATE|APPLY|DELETE)\b",
                           controller_texts()[CONTROLLER / "elector.c"]))
     verbs = {PATCHES.get(verb.lower(), verb.lower()) for verb in sent}
-    items = documents("controller.yaml")
+    items = controllers()
     assert {row for row in allowed(items) if row[2] == "leases"} == {
         (verb, "coordination.k8s.io", "leases") for verb in verbs}
     (role,) = [item for item in items if item["kind"] == "Role"]

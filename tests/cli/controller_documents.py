@@ -136,7 +136,7 @@ EGRESSES = {
              {"object": "Deployment shop/out",
               "message": "it can't be written: 422: spec.strategy.rollingUpdate: Forbidden",
               "remedy": "mend the Egress"},
-             {"object": "ClusterRoleBinding fingerpost-egress",
+             {"object": "ClusterRoleBinding fingerpost-egress-reads",
               "message": "it can't be written: 403: forbidden", "remedy": None}],
          "state": "refused"},
     ],

@@ -12,9 +12,12 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 def manifest():
-    """The rules of deploy/kubernetes/controller.yaml by kind of role: {"Role": [...], "ClusterRole": [...]}."""
+    """The controller's rules of deploy/kubernetes/controller.yaml by kind of role: {"Role": [...],
+    "ClusterRole": [...]}."""
     documents = list(yaml.safe_load_all(ROLES.read_text(encoding="utf-8")))
-    return {kind: [rule for item in documents if item["kind"] == kind for rule in item["rules"]]
+    return {kind: [rule for item in documents
+                   if (item["kind"], item["metadata"]["name"]) == (kind, "fingerpost-controller")
+                   for rule in item["rules"]]
             for kind in ("Role", "ClusterRole")}
 
 

@@ -14,7 +14,7 @@ LAB = {"nodes": 1}
 NET = "net"
 OWNED = ("Deployment", "Service", "PodDisruptionBudget")
 IMAGE = "example.com/fingerpost:1"
-NAME = "fingerpost-egress"
+NAME, BINDING = "fingerpost-egress", "fingerpost-egress-reads"
 
 
 def egress(**spec):
@@ -107,7 +107,7 @@ def world_fixture(cluster):
     for item in world.plane.items("Egress"):
         world.plane.delete(item)
     world.gone(*OWNED)
-    wait_equal(lambda: (world.get("ServiceAccount", NAME), world.get("ClusterRoleBinding", NAME)),
+    wait_equal(lambda: (world.get("ServiceAccount", NAME), world.get("ClusterRoleBinding", BINDING)),
                (None, None), "the end of accounts")
     refused = [entry["requestURI"] for each in world.made for entry in world.plane.audited(each.user)
                if entry["responseStatus"]["code"] == 403]
@@ -141,8 +141,8 @@ def test_an_egress_gets_its_objects(world):
     # Kubernetes' own controllers make the pods, under the account.
     wait_equal(lambda: (world.get("Egress").get("status") or {}).get("replicas"), 2, "pods in status")
     assert world.there("ServiceAccount", NAME)
-    binding = world.there("ClusterRoleBinding", NAME)
-    assert binding["roleRef"]["name"] == "fingerpost-agent"
+    binding = world.there("ClusterRoleBinding", BINDING)
+    assert binding["roleRef"]["name"] == NAME
     assert [subject["namespace"] for subject in binding["subjects"]] == [NET]
     wait_equal(lambda: world.listed()["net/nat"]["pods"], 2, "pods in the list")
     assert world.listed()["net/nat"]["state"] == "starting"  # nobody plays a kubelet here
@@ -237,12 +237,36 @@ def test_edits_by_hand_are_undone_and_those_of_others_stay(world):
     wait_equal(lambda: world.spec("Service")["selector"]["app.kubernetes.io/instance"], "nat", "the pods")
     wait(lambda: world.get("Service")["metadata"].get("ownerReferences"), "its owner")
     world.plane.api.delete("ServiceAccount", NAME, NET)
-    world.plane.api.request("DELETE", path_of("ClusterRoleBinding", name=NAME), {})
+    world.plane.api.request("DELETE", path_of("ClusterRoleBinding", name=BINDING), {})
     uid = world.get("Deployment")["metadata"]["uid"]
     world.plane.api.delete("Deployment", "nat", NET)
     wait(lambda: (world.get("Deployment") or {"metadata": {"uid": uid}})["metadata"]["uid"] != uid,
          "another Deployment", 60)
-    assert world.there("ServiceAccount", NAME) and world.there("ClusterRoleBinding", NAME)
+    assert world.there("ServiceAccount", NAME) and world.there("ClusterRoleBinding", BINDING)
+
+
+def test_the_binding_of_older_controllers_goes_when_its_accounts_have_another(world):
+    """It gave them the role of agents. One of that name that is not ours stays."""
+    older = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+             "metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "fingerpost"}},
+             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "fingerpost-agent"},
+             "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": NET}]}
+    world.leader.stop()
+    world.plane.put(older, egress())
+    world.begin()
+    wait_equal(lambda: world.get("ClusterRoleBinding", NAME), None, "the end of the older binding")
+    assert [each["namespace"] for each in world.there("ClusterRoleBinding", BINDING)["subjects"]] == [NET]
+    written = [(entry["verb"], entry["objectRef"]["name"]) for entry in world.plane.audited(world.leader.user)
+               if entry["objectRef"]["resource"] == "clusterrolebindings"
+               and entry["verb"] not in ("get", "list", "watch")]
+    assert written == [("patch", BINDING), ("delete", NAME)]
+    world.leader.stop()
+    world.plane.put({**older, "metadata": {"name": NAME}})
+    world.begin()
+    world.settled()
+    assert world.get("ClusterRoleBinding", NAME)
+    wait_equal(world.faults, set(), "no fault")
+    world.plane.delete(older)
 
 
 def test_the_budget_follows_the_field_and_goes_with_it(world):
@@ -334,9 +358,9 @@ def test_an_egress_that_goes_takes_all_with_it(world):
     other["metadata"] = {"name": "other", "namespace": "default"}
     world.plane.put(other)
     wait_equal(lambda: [item["namespace"] for item in
-                        world.there("ClusterRoleBinding", NAME)["subjects"]], ["default", NET], "both")
+                        world.there("ClusterRoleBinding", BINDING)["subjects"]], ["default", NET], "both")
     world.plane.api.delete("Egress", "nat", NET)
     world.gone(*OWNED)
     world.gone("ServiceAccount", name=NAME)
     wait_equal(lambda: [item["namespace"] for item in
-                        world.get("ClusterRoleBinding", NAME)["subjects"]], ["default"], "one less")
+                        world.get("ClusterRoleBinding", BINDING)["subjects"]], ["default"], "one less")

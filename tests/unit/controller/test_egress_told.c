@@ -66,9 +66,9 @@ static void what_several_egresses_share_has_no_event(void **state)
 {
     CLEANUP(end) struct told told;
     begin(&told, *state);
-    assert_true(
-        refusals_note(&told.job.refusals, "ClusterRoleBinding fingerpost-egress", "no", NULL));
-    assert_int_equal(make_event(&told, "ClusterRoleBinding//fingerpost-egress"), 0);
+    assert_true(refusals_note(&told.job.refusals, "ClusterRoleBinding fingerpost-egress-reads",
+                              "no", NULL));
+    assert_int_equal(make_event(&told, "ClusterRoleBinding//fingerpost-egress-reads"), 0);
 }
 
 static void expect_list(struct told *told, bool leads, const char *rest)

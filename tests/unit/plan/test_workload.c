@@ -236,14 +236,14 @@ static void the_role_is_bound_to_the_accounts_that_are_needed(void **state)
     plan(fx, &binding);
     assert_has(fx,
                "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\","
-               "\"name\":\"fingerpost-agent\"},\"subjects\":[{\"kind\":\"ServiceAccount\","
+               "\"name\":\"fingerpost-egress\"},\"subjects\":[{\"kind\":\"ServiceAccount\","
                "\"name\":\"fingerpost-egress\",\"namespace\":\"admin\"},{\"kind\":"
                "\"ServiceAccount\",\"name\":\"fingerpost-egress\",\"namespace\":\"net\"}]}");
     assert_int_equal(store_remove(fx->store, "t", KIND_EGRESS, "admin", "b"), 1);
     plan(fx, &binding);
     assert_lacks(fx, "admin");
     tell(fx, KIND_ROLE_BINDING,
-         "metadata: {name: fingerpost-egress, uid: d1, resourceVersion: '7', labels: "
+         "metadata: {name: fingerpost-egress-reads, uid: d1, resourceVersion: '7', labels: "
          "{app.kubernetes.io/managed-by: fingerpost}}\nsubjects: [{name: x}]\n");
     applied(fx, &binding);
     assert_int_equal(store_remove(fx->store, "t", KIND_EGRESS, "net", "nat"), 1);

@@ -72,7 +72,7 @@ static const struct workload_key deployment = { KIND_DEPLOYMENT, "net", "nat" };
 static const struct workload_key service = { KIND_SERVICE, "net", "nat" };
 static const struct workload_key budget = { KIND_DISRUPTION_BUDGET, "net", "nat" };
 static const struct workload_key account = { KIND_SERVICE_ACCOUNT, "net", WORKLOAD_ACCOUNT };
-static const struct workload_key binding = { KIND_ROLE_BINDING, "", WORKLOAD_ACCOUNT };
+static const struct workload_key binding = { KIND_ROLE_BINDING, "", WORKLOAD_BINDING };
 
 static inline void plan(struct workloads *fx, const struct workload_key *key)
 {
