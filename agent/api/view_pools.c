@@ -111,6 +111,7 @@ static const struct {
     { "resting", "pool-resting", "of a pool; a Service has given it up, and it rests" },
     { "reserved", "pool-reserved", "of a pool, and kept for a Service that asks for it by name" },
     { "free", "pool-free", "of a pool, and no Service has it" },
+    { "avoided", "pool-avoided", "of a pool that gives it to nobody (avoidBuggyIPs)" },
 };
 
 /* The index of what the address is; -1: it is of no pool, or nobody gives addresses here. */
@@ -123,6 +124,8 @@ static int pool_state(const struct api_state *state, const struct ip *ip)
         return 0;
     if (rest_find(&state->assignments->rests, ip))
         return 1;
+    if (pool_avoids(pool, ip))
+        return 4;
     return pool_reserves(pool, ip) ? 2 : 3;
 }
 

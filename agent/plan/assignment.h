@@ -138,13 +138,14 @@ static inline const struct assignment *assignment_at(const struct assignments *a
     return *(struct assignment *const *)sorted_at(&assignments->rows, index);
 }
 
-/* How full a pool is: of IPv4, of IPv6. UINT64_MAX is that many or more. */
+/* How full a pool is: of IPv4, of IPv6. UINT64_MAX is that many or more. What avoidBuggyIPs keeps
+ * back, and nobody has, is not counted. */
 struct pool_use {
     uint64_t size[2];
     uint64_t used[2];
     uint64_t resting[2];
     uint64_t reserved[2]; /* that only who asks by name gets, and nobody has */
-    uint64_t free[2];     /* none of the three; avoidBuggyIPs keeps some of them back */
+    uint64_t free[2];     /* none of the three */
 };
 int pool_use_count(const struct assignments *assignments, const struct pool_table *table,
                    const struct pool *pool, struct pool_use *ret_use); /* 0 or -ENOMEM */

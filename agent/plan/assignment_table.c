@@ -230,30 +230,41 @@ bool assignment_is_for(const char *load_balancer_class, const struct service *se
     return service->type == SERVICE_LOAD_BALANCER && strcmp(named, load_balancer_class) == 0;
 }
 
+/* Notes an address of the pool that is in use, or rests. */
+static void count_one(const struct pool *pool, const struct ip *ip, bool used, struct pool_use *use,
+                      uint64_t *avoided)
+{
+    size_t family = family_index((enum ip_family)ip->family);
+    bool reserved = !pool_avoids(pool, ip) && pool_reserves(pool, ip);
+    *avoided -= pool_avoids(pool, ip);
+    use->used[family] += used;
+    use->resting[family] += !used && !reserved;
+    if (used && reserved && use->reserved[family] != UINT64_MAX)
+        use->reserved[family]--;
+}
+
 int pool_use_count(const struct assignments *assignments, const struct pool_table *table,
                    const struct pool *pool, struct pool_use *ret_use)
 {
     const struct ip *last = NULL;
+    uint64_t avoided = pool_avoided_count(table, pool);
     *ret_use = (struct pool_use){ .size = { pool->size[0], pool->size[1] } };
     int r = pool_reserved_count(table, pool, ret_use->reserved);
     sorted_each(const struct use, use, &assignments->uses) {
-        size_t family = family_index((enum ip_family)use->ip.family);
         bool again = last && ip_equal(last, &use->ip);
         last = &use->ip;
-        if (again || pool_at(table, &use->ip) != pool)
-            continue;
-        ret_use->used[family]++;
-        if (pool_reserves(pool, &use->ip) && ret_use->reserved[family] != UINT64_MAX)
-            ret_use->reserved[family]--;
+        if (!again && pool_at(table, &use->ip) == pool)
+            count_one(pool, &use->ip, true, ret_use, &avoided);
     }
     for (size_t i = 0; i < rests_count(&assignments->rests); i++) {
         const struct ip *ip = &rest_at(&assignments->rests, i)->ip;
-        if (pool_at(table, ip) == pool && !pool_reserves(pool, ip))
-            ret_use->resting[family_index((enum ip_family)ip->family)]++;
+        if (pool_at(table, ip) == pool)
+            count_one(pool, ip, false, ret_use, &avoided);
     }
+    ret_use->size[0] -= avoided;
     for (size_t i = 0; i < 2; i++) {
         uint64_t taken = ret_use->used[i] + ret_use->resting[i];
-        uint64_t left = pool->size[i] == UINT64_MAX ? UINT64_MAX : pool->size[i] - taken;
+        uint64_t left = ret_use->size[i] == UINT64_MAX ? UINT64_MAX : ret_use->size[i] - taken;
         ret_use->free[i] = left == UINT64_MAX ? left : left - ret_use->reserved[i];
     }
     return r;

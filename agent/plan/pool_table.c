@@ -179,7 +179,33 @@ static int range_cmp(const void *a, const void *b)
     return ip_cmp(&left->first, &right->first);
 }
 
-/* Adds how many addresses of a range are the pool's. */
+/* How many IPv4 addresses up to this one end with .0 or .255. */
+static uint64_t avoidable_until(const struct ip *ip)
+{
+    uint64_t before = (uint64_t)ip->bytes[0] << 16 | ip->bytes[1] << 8 | ip->bytes[2];
+    return 2 * before + 1 + (ip->bytes[3] == 255);
+}
+
+/* How many addresses of a range, which is the pool's, it avoids. */
+static uint64_t avoided_in(const struct pool *pool, const struct ip_range *range)
+{
+    if (!pool->object->avoid_buggy || range->first.family != IP_V4)
+        return 0;
+    return avoidable_until(&range->last) - avoidable_until(&range->first) +
+           pool_avoids(pool, &range->first);
+}
+
+uint64_t pool_avoided_count(const struct pool_table *table, const struct pool *pool)
+{
+    uint64_t count = 0;
+    vec_each(const struct pool_span, span, &table->spans) {
+        if (&table->pools.items[span->pool] == pool)
+            count += avoided_in(pool, &span->range);
+    }
+    return count;
+}
+
+/* Adds how many addresses of a range are the pool's, and may be given. */
 static void count_own(const struct pool_table *table, const struct pool *pool,
                       const struct ip_range *range, uint64_t *count)
 {
@@ -192,7 +218,7 @@ static void count_own(const struct pool_table *table, const struct pool *pool,
             continue;
         both.first = ip_cmp(&both.first, &range->first) < 0 ? range->first : both.first;
         both.last = ip_cmp(&both.last, &range->last) > 0 ? range->last : both.last;
-        uint64_t more = ip_range_size(&both);
+        uint64_t more = ip_range_size(&both) - avoided_in(pool, &both);
         *count = *count > UINT64_MAX - more ? UINT64_MAX : *count + more;
     }
 }

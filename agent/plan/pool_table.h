@@ -57,7 +57,10 @@ const struct pool *pool_at(const struct pool_table *table, const struct ip *ip);
 /* Whether an object names the address itself: it is only for who asks for it. */
 bool pool_reserves(const struct pool *pool, const struct ip *ip);
 
-/* How many addresses of it are reserved: of IPv4, of IPv6. 0 or -ENOMEM. */
+/* How many addresses it has and does not give (avoidBuggyIPs); all of IPv4. */
+uint64_t pool_avoided_count(const struct pool_table *table, const struct pool *pool);
+
+/* How many of the others are reserved: of IPv4, of IPv6. 0 or -ENOMEM. */
 int pool_reserved_count(const struct pool_table *table, const struct pool *pool,
                         uint64_t ret_count[static 2]);
 

@@ -148,6 +148,67 @@ static void a_pool_may_be_renamed(void **state)
     }
 }
 
+/* As MetalLB counts: two of a /24, one of the half of one that starts or ends it. */
+static void what_a_pool_avoids_is_not_available(void **state)
+{
+    static const struct {
+        const char *addresses;
+        unsigned free;
+    } pools[] = {
+        { "192.0.2.0/24, 192.0.3.0/25", 381 },
+        { "192.0.2.0/23", 508 },
+        { "192.0.2.128/25", 127 },
+        { "192.0.2.64/26", 64 },
+        { "192.0.2.255/32", 0 },
+        { "192.0.2.254-192.0.3.1", 2 },
+        { "0.0.0.0/8", 16646144 },
+        { "2001:db8::/120", 0 },
+    };
+    struct world *world = *state;
+    for (size_t i = 0; i < ARRAY_SIZE(pools); i++) {
+        AUTOFREE char *spec =
+            text_format("addresses: [%s], avoidBuggyIPs: true", pools[i].addresses);
+        struct pool_use use;
+        put_pool(world->fx.store, "lb", spec);
+        work(world);
+        assert_int_equal(pool_use_count(&world->desk.assignments, &world->desk.table,
+                                        only_pool(&world->desk, "lb"), &use),
+                         0);
+        assert_int_equal(use.free[0], pools[i].free);
+        assert_int_equal(use.size[0], pools[i].free);
+    }
+}
+
+/* Who has one of them was given it before the pool avoided them. */
+static void what_is_avoided_and_in_use_is_counted_once(void **state)
+{
+    struct world *world = *state;
+    struct pool_use use;
+    put(world->fx.store,
+        "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: lb, namespace: lb, "
+        "annotations: {fingerpost.io/reserved: 192.0.2.250-192.0.2.255}}, "
+        "spec: {addresses: [192.0.2.0/24], avoidBuggyIPs: true}}");
+    put_service(world->fx.store, "a", "a: b",
+                "ports: [{port: 80}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.255}]}");
+    put_service(world->fx.store, "b", "a: b", "");
+    work(world);
+    assert_given(&world->desk, "a 192.0.2.255; b 192.0.2.1; ");
+    assert_int_equal(pool_use_count(&world->desk.assignments, &world->desk.table,
+                                    only_pool(&world->desk, "lb"), &use),
+                     0);
+    assert_int_equal(use.used[0], 2);
+    assert_int_equal(use.reserved[0], 5);
+    assert_int_equal(use.free[0], 248);
+    assert_int_equal(use.size[0], 255);
+    take_out(world->fx.store, "a");
+    work(world);
+    assert_int_equal(pool_use_count(&world->desk.assignments, &world->desk.table,
+                                    only_pool(&world->desk, "lb"), &use),
+                     0);
+    assert_int_equal(use.resting[0], 1);
+    assert_int_equal(use.free[0], 248);
+}
+
 static void of_several_edits_the_harmless_ones_pass(void **state)
 {
     struct world *world = *state;
@@ -269,6 +330,8 @@ int main(void)
         WITH_DESK(an_edit_that_orphans_waits_for_its_services),
         WITH_DESK(a_range_may_move_between_pools),
         WITH_DESK(a_pool_may_be_renamed),
+        WITH_DESK(what_a_pool_avoids_is_not_available),
+        WITH_DESK(what_is_avoided_and_in_use_is_counted_once),
         WITH_DESK(of_several_edits_the_harmless_ones_pass),
         WITH_DESK(what_a_service_gives_up_is_no_edits_fault),
         WITH_DESK(what_is_remembered_is_as_it_was),
