@@ -43,7 +43,9 @@ struct judging {
     candidate_list list;
     ports_elsewhere elsewhere; /* of candidates that count */
     char *lost_port;           /* the first of them, where the verdict is PORTS_ELSEWHERE */
-    bool may_announce;         /* this node may, for one of the services */
+    int64_t leaves_ms;         /* as in the row */
+    uint64_t stand_in;
+    bool may_announce; /* this node may, for one of the services */
     struct faults *faults;
 };
 
@@ -271,18 +273,37 @@ static bool has_reason(const candidate_list *list, enum address_reason reason)
     return false;
 }
 
+/* Whether what is announced stays so for a while, until the node that stands in announces it. */
+static bool leaves_later(struct judging *judging, const struct address_row *before)
+{
+    const int64_t now_ms = judging->inputs->now_ms;
+    if (!before || before->reason != REASON_ANNOUNCED)
+        return false;
+    judging->leaves_ms = before->leaves_ms && before->stand_in == judging->stand_in
+                             ? before->leaves_ms
+                             : now_ms + SHARED_PORTS_GRACE_MS;
+    if (now_ms < judging->leaves_ms)
+        return true;
+    judging->leaves_ms = 0;
+    return false;
+}
+
 /* An address of which this node lacks a port is left to nodes that lack none. */
-static int judge_elsewhere(struct judging *judging)
+static int judge_elsewhere(struct judging *judging, const struct address_row *before)
 {
     if (judging->elsewhere.count == 0 || !has_reason(&judging->list, REASON_ANNOUNCED))
         return 0;
-    int verdict = shared_ports_judge(judging->inputs->node, &judging->list, &judging->elsewhere);
+    judging->stand_in = before ? before->stand_in : 0;
+    int verdict = shared_ports_judge(judging->inputs->node, &judging->list, &judging->elsewhere,
+                                     &judging->stand_in);
     if (verdict < 0)
         return verdict;
     if (verdict != PORTS_ELSEWHERE) {
         shared_ports_fault(&judging->elsewhere, judging->faults);
         return 0;
     }
+    if (leaves_later(judging, before))
+        return 0;
     judging->lost_port = shared_ports_name(&judging->elsewhere.items[0]);
     overrule(&judging->list, REASON_PORTS_ELSEWHERE);
     return judging->lost_port ? 0 : -ENOMEM;
@@ -300,7 +321,8 @@ static const struct hold *judge_readiness(const struct ip *address, struct judgi
 }
 
 int plan_address(const struct route_inputs *inputs, const struct ip *address,
-                 struct address_row **ret_row, struct faults *faults)
+                 const struct address_row *before, struct address_row **ret_row,
+                 struct faults *faults)
 {
     struct real_address found;
     const bool is_real = real_address_of(inputs->node, address, &found) ||
@@ -320,7 +342,7 @@ int plan_address(const struct route_inputs *inputs, const struct ip *address,
         return is_gateway ? plan_gateway_address(inputs, address, ret_row, faults) : 0;
     if (is_gateway)
         gateway_address_shared(address, &judging.list.items[0].service->object, faults);
-    r = judge_elsewhere(&judging);
+    r = judge_elsewhere(&judging, before);
     if (r < 0)
         return r;
     const struct hold *hold = judge_readiness(address, &judging);
@@ -331,6 +353,8 @@ int plan_address(const struct route_inputs *inputs, const struct ip *address,
     row->protocol = row->reason == REASON_ANNOUNCED ? announced_protocol(inputs, &judging.list) : 0;
     row->held_until_ms = row->reason == REASON_HELD_DOWN ? hold->until_ms : 0;
     row->by_nodes = judging.elsewhere.count > 0;
+    row->leaves_ms = row->reason == REASON_ANNOUNCED ? judging.leaves_ms : 0;
+    row->stand_in = judging.stand_in;
     guard_row(inputs->node, judging.may_announce, is_real, row);
     *ret_row = row;
     return 0;

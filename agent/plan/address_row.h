@@ -33,6 +33,8 @@ struct address_row {
     bool by_nodes;         /* other Nodes' objects have a say: shared_ports.h */
     bool foreign;          /* another proxy's, in a network that is led to svc0: it is not */
     int64_t held_until_ms; /* monotonic; 0: not held */
+    int64_t leaves_ms;     /* monotonic: announced until then, as another node has all ports; 0 */
+    uint64_t stand_in;     /* that node: shared_ports.h */
     uint32_t claim_count;
     struct claim claims[]; /* in order of precedence */
 };
@@ -45,8 +47,10 @@ int address_row_cmp(const void *a, const void *b);
 
 /*
  * The row of one address; `*ret_row` is NULL if neither a service names it nor an egress gateway
- * translates to it. Faults (two services claim
- * one port, ...) go to `faults`. Returns 0 or -ENOMEM.
+ * translates to it. `before` is the row that is in force, NULL if there is none: what is announced
+ * is left to other nodes only after a while. Faults (two services claim one port, ...) go to
+ * `faults`. Returns 0 or -ENOMEM.
  */
 int plan_address(const struct route_inputs *inputs, const struct ip *address,
-                 struct address_row **ret_row, struct faults *faults);
+                 const struct address_row *before, struct address_row **ret_row,
+                 struct faults *faults);

@@ -141,7 +141,7 @@ static int draft_addresses(const struct route_plan *plan, const struct route_inp
             &draft->update.addresses.items[draft->update.addresses.count - 1];
         turn->before = before ? *before : NULL;
         if (inputs->node->config->routes.enabled)
-            r = plan_address(inputs, address, &turn->after, &turn->faults);
+            r = plan_address(inputs, address, turn->before, &turn->after, &turn->faults);
         if (r < 0)
             return r;
         draft->foreign -= turn->before && turn->before->foreign;

@@ -3,18 +3,21 @@
  * See shared_ports.h. Called by address_row.c where this node lacks an endpoint that others have:
  * only then does anybody go through the endpoints' nodes.
  *
- * Of other nodes counts what their objects say. Whether one is drained, or has proved the address,
- * it alone knows.
+ * Of other nodes counts what their objects say: one that is not Ready, or about to be deleted, may
+ * have no agent that announces anything. Whether one is drained, or has proved the address, it
+ * alone knows; it has SHARED_PORTS_GRACE_MS for that.
  */
 #include "plan/shared_ports.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "base/siphash.h"
 #include "base/text.h"
 #include "model/node.h"
 #include "plan/advertised.h"
 #include "plan/endpoints.h"
+#include "plan/placement.h"
 
 typedef VEC(const char *) name_pointers;
 
@@ -52,6 +55,11 @@ static bool is_advertised_by(const struct node_facts *facts, const candidate_lis
     return false;
 }
 
+static bool takes_part(const struct node_facts *facts, const struct node *node)
+{
+    return placement_of_node(node, facts->config->source.manifests != NULL) == PLACEMENT_MAY;
+}
+
 static bool may_announce(const struct node_facts *facts, const candidate_list *list,
                          const char *name)
 {
@@ -61,7 +69,7 @@ static bool may_announce(const struct node_facts *facts, const candidate_list *l
     const struct node *node = object ? to_node(object) : NULL;
     if (!node)
         return store_count(facts->store, KIND_NODE) == 0 && is_advertised_by(facts, list, NULL);
-    return !node->excluded && !node->network_unavailable && is_advertised_by(facts, list, node);
+    return takes_part(facts, node) && is_advertised_by(facts, list, node);
 }
 
 /* ---- The nodes of a port ---- */
@@ -128,8 +136,24 @@ static int note_port(const struct node_facts *facts, const candidate_list *list,
     return 0;
 }
 
+static uint64_t number_of(const char *node)
+{
+    static const uint8_t key[16] = "fingerpost/ports";
+    return siphash(node, strlen(node), key);
+}
+
+/* One of the nodes that can: the same as before, if it still can. */
+static uint64_t choose_stand_in(const name_pointers *nodes, uint64_t before)
+{
+    vec_each(const char *const, name, nodes) {
+        if (number_of(*name) == before)
+            return before;
+    }
+    return number_of(nodes->items[0]);
+}
+
 int shared_ports_judge(const struct node_facts *facts, const candidate_list *list,
-                       const ports_elsewhere *ports)
+                       const ports_elsewhere *ports, uint64_t *stand_in)
 {
     CLEANUP(search_done) struct search search = { 0 };
     const char *own = facts->config->node;
@@ -147,7 +171,10 @@ int shared_ports_judge(const struct node_facts *facts, const candidate_list *lis
     }
     if (!search.begun || vec_find(&search.nodes, &own, name_cmp))
         return PORTS_HERE;
-    return search.nodes.count ? PORTS_ELSEWHERE : PORTS_SPLIT;
+    if (search.nodes.count == 0)
+        return PORTS_SPLIT;
+    *stand_in = choose_stand_in(&search.nodes, *stand_in);
+    return PORTS_ELSEWHERE;
 }
 
 /* ---- Words ---- */
@@ -214,6 +241,5 @@ bool shared_ports_affected(const struct node_facts *facts, const struct change *
     if (!change->before || !change->after)
         return true;
     const struct node *before = to_node(change->before), *after = to_node(change->after);
-    return before->excluded != after->excluded ||
-           before->network_unavailable != after->network_unavailable || !same_labels(before, after);
+    return takes_part(facts, before) != takes_part(facts, after) || !same_labels(before, after);
 }

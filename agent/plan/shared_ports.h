@@ -15,6 +15,13 @@
 #include "base/fault.h"
 #include "plan/claim.h"
 
+/*
+ * For how long an address stays announced on a node that lacks a port of it, once another node can
+ * forward them all: that node has to announce it first, and pods of a rollout come one after the
+ * other.
+ */
+enum { SHARED_PORTS_GRACE_MS = 5000 };
+
 /* Who is to announce an address. */
 enum ports_verdict {
     PORTS_HERE,      /* this node, as it can forward all that any can */
@@ -34,10 +41,12 @@ bool shared_ports_counts(const struct candidate *candidate);
 
 /*
  * The verdict about an address that this node may announce, with such ports, each of a candidate
- * that counts. Returns an enum ports_verdict, or -ENOMEM.
+ * that counts. `stand_in` is a node that could forward all ports when this was asked last, by a
+ * number of its name (0: none); it is replaced by another where it can't any more. Returns an enum
+ * ports_verdict, or -ENOMEM.
  */
 int shared_ports_judge(const struct node_facts *facts, const candidate_list *list,
-                       const ports_elsewhere *ports);
+                       const ports_elsewhere *ports, uint64_t *stand_in);
 
 /* "443/TCP of default/b". NULL: no memory. */
 char *shared_ports_name(const struct port_elsewhere *port);

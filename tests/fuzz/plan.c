@@ -125,6 +125,19 @@ static void mark_shared(const struct node_facts *facts, const struct node_plan *
         MUST(!(*row)->by_nodes || vec_push(addresses, (*row)->address) == 0);
 }
 
+/* The time passes after which addresses are left to other nodes. */
+static void leave_addresses(const struct node_facts *facts, struct node_plan *plan)
+{
+    const struct route_inputs inputs = { .node = facts, .now_ms = SHARED_PORTS_GRACE_MS };
+    AUTOVEC ip_list addresses = { 0 };
+    const struct route_scope scope = { .addresses = &addresses };
+    struct route_update update;
+    sorted_each(struct address_row *const, row, &plan->routes.addresses)
+        MUST((*row)->leaves_ms == 0 || vec_push(&addresses, (*row)->address) == 0);
+    MUST(route_plan_update(&plan->routes, &inputs, &scope, &update) == 0);
+    route_update_done(&update);
+}
+
 /* Works the store's changes into the plan. */
 static void follow(const struct node_facts *facts, struct store *store, struct node_plan *plan)
 {
@@ -141,6 +154,7 @@ static void follow(const struct node_facts *facts, struct store *store, struct n
     }
     MUST(route_plan_update(&plan->routes, &inputs, &scope, &update) == 0);
     route_update_done(&update);
+    leave_addresses(facts, plan);
     nat_plan_follow(plan, facts, &changes);
     store_changes_done(store);
 }

@@ -51,6 +51,7 @@ static int open_routes(const struct engine_setup *setup, struct engine **ret_eng
         .status = setup->status,
         .board = setup->board,
         .holds = SORTED(struct hold, hold_cmp),
+        .leaving = SORTED(struct leaving, leaving_cmp),
         .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
         .retry_ms = INT64_MAX,
     };
@@ -66,6 +67,7 @@ static void close_routes(struct engine *engine)
     struct route_engine *routes = to_routes(engine);
     route_plan_done(&routes->plan);
     sorted_done(&routes->holds);
+    sorted_done(&routes->leaving);
     troubles_done(&routes->troubles);
     kept_routes_done(&routes->kept);
     astray_done(&routes->astray);

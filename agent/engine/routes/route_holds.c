@@ -6,6 +6,8 @@
  */
 #include "engine/routes/route_holds.h"
 
+#include <errno.h>
+
 #include "base/macro.h"
 
 static bool is_announced(const struct address_row *row)
@@ -21,12 +23,29 @@ static int hold_down(struct route_engine *engine, const struct ip *address, int6
     return hold ? 0 : sorted_put(&engine->holds, &fresh);
 }
 
+int leaving_cmp(const void *a, const void *b)
+{
+    return ip_cmp(&((const struct leaving *)a)->address, &((const struct leaving *)b)->address);
+}
+
+static int follow_leaving(struct route_engine *engine, const struct ip *address,
+                          const struct address_row *before, const struct address_row *after)
+{
+    const struct leaving leaving = { *address, after ? after->leaves_ms : 0 };
+    if (leaving.due_ms)
+        return sorted_put(&engine->leaving, &leaving);
+    if (before && before->leaves_ms)
+        sorted_remove(&engine->leaving, &leaving);
+    return 0;
+}
+
 int route_holds_follow(struct route_engine *engine, const struct ip *address,
                        const struct address_row *before, const struct address_row *after,
                        int64_t now_ms)
 {
-    if (is_announced(before) == is_announced(after))
-        return 0;
+    int r = follow_leaving(engine, address, before, after);
+    if (r < 0 || is_announced(before) == is_announced(after))
+        return r;
     if (is_announced(after)) {
         const struct hold key = { .address = *address };
         struct hold *hold = sorted_find(&engine->holds, &key);
@@ -46,6 +65,8 @@ int64_t route_holds_next(const struct route_engine *engine, int64_t now_ms)
         if (hold->announced_ms == 0 && hold->until_ms > now_ms)
             next = MIN(next, hold->until_ms);
     }
+    sorted_each(const struct leaving, leaving, &engine->leaving)
+        next = MIN(next, leaving->due_ms);
     return next;
 }
 
@@ -62,5 +83,9 @@ int route_holds_take_due(struct route_engine *engine, int64_t now_ms, ip_list *a
             return r;
     }
     sorted_move(&engine->holds, &kept);
+    sorted_each(const struct leaving, leaving, &engine->leaving) {
+        if (leaving->due_ms <= now_ms && vec_push(addresses, leaving->address) < 0)
+            return -ENOMEM;
+    }
     return 0;
 }

@@ -36,7 +36,8 @@ struct route_engine {
     struct status *status;
     const struct board *board;
     struct route_plan plan;
-    struct sorted holds; /* struct hold */
+    struct sorted holds;   /* struct hold */
+    struct sorted leaving; /* struct leaving: route_holds.c */
     struct troubles troubles;
     bool swallowed;       /* a blackhole in main swallows what we announce: blackholes.h */
     bool intruded;        /* BIRD writes into the export table: intruders.h */

@@ -100,7 +100,7 @@ static inline struct address_row *row_of(struct planning *planning, const char *
     struct ip ip;
     struct address_row *row = NULL;
     assert_int_equal(ip_parse(text, &ip), 0);
-    assert_int_equal(plan_address(&planning->inputs, &ip, &row, &planning->faults), 0);
+    assert_int_equal(plan_address(&planning->inputs, &ip, NULL, &row, &planning->faults), 0);
     return row;
 }
 

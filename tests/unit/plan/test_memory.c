@@ -75,7 +75,7 @@ static void single_addresses(void **state)
     for (int n = 0;; n++) {
         AUTOFAULTS struct faults faults = { 0 };
         struct address_row *row = NULL;
-        int r = with_heap(n, plan_address(&planning.inputs, &ip, &row, &faults));
+        int r = with_heap(n, plan_address(&planning.inputs, &ip, NULL, &row, &faults));
         assert_true(r == 0 || r == -ENOMEM);
         assert_int_equal(r == 0, row != NULL);
         if (row) {
