@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "client/etcd_inside.h"
 #include "client/etcd_login.h"
@@ -21,7 +22,6 @@ enum {
     CONNECT_TIMEOUT_MS = 1000,
     KEEPALIVE_S = 5,
     DEAD_MOST = 32, /* more than loop/curl.c keeps connections */
-    LOGIN_BYTES = 4096,
 };
 
 int etcd_client_new(sd_event *event, const struct etcd_where *where,
@@ -35,6 +35,8 @@ int etcd_client_new(sd_event *event, const struct etcd_where *where,
     int r = where->endpoint_count ? curl_loop_new(event, &client->loop) : -EINVAL;
     if (r == 0)
         r = etcd_peers_begin(client);
+    if (r == 0 && where->user)
+        r = etcd_session_begin(client);
     if (r < 0)
         return r;
     *ret_client = TAKE_PTR(client);
@@ -45,10 +47,10 @@ void etcd_client_free(struct etcd_client *client)
 {
     if (!client)
         return;
+    etcd_session_end(client);
     etcd_peers_end(client);
     curl_loop_free(client->loop);
     vec_done(&client->watches);
-    free(client->token);
     free(client);
 }
 
@@ -61,18 +63,35 @@ static void forget_watch(struct etcd_request *request)
     }
 }
 
+static void wipe(struct text *text)
+{
+    if (text->data)
+        explicit_bzero(text->data, text->length);
+}
+
+/* One of them has the token. */
+static void drop_headers(struct etcd_request *request)
+{
+    for (const struct curl_slist *line = request->exchange.headers; line; line = line->next)
+        explicit_bzero(line->data, strlen(line->data));
+    curl_slist_free_all(TAKE_PTR(request->exchange.headers));
+}
+
 static void request_free(struct etcd_request *request)
 {
     if (!request)
         return;
     if (request->call.data)
         forget_watch(request);
+    etcd_session_forget(request);
+    drop_headers(request);
+    if (request->kind == ETCD_LOGS_IN) {
+        wipe(&request->body);
+        wipe(&request->exchange.body);
+    }
     http_done(&request->exchange);
     text_done(&request->path);
     text_done(&request->body);
-    if (request->login.data)
-        explicit_bzero(request->login.data, request->login.length);
-    text_done(&request->login);
     free(request);
 }
 DEFINE_CLEANUP(struct etcd_request *, request_free);
@@ -89,14 +108,12 @@ static int on_sending(void *context, char *remote, char *local, int remote_port,
     return request->dead ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-static int send_to(struct etcd_request *request, size_t endpoint);
-
 static bool try_next(struct etcd_request *request)
 {
     const size_t count = request->client->where.endpoint_count;
-    if (request->sent || request->probes || request->tries >= count)
+    if (request->sent || request->kind == ETCD_PROBES || request->tries >= count)
         return false;
-    return send_to(request, (request->endpoint + 1) % count) == 0;
+    return etcd_request_send(request, (request->endpoint + 1) % count) == 0;
 }
 
 /* libcurl closes that connection, and takes another one. */
@@ -105,33 +122,33 @@ static bool try_again(struct etcd_request *request)
     if (!request->dead || ++request->deads > DEAD_MOST)
         return false;
     request->tries--;
-    return send_to(request, request->endpoint) == 0;
+    return etcd_request_send(request, request->endpoint) == 0;
 }
 
-/* ---- Users ---- */
-
-/* A login is answered, or etcd wants another: nothing was done of what is asked. Returns whether
- * the request goes on. */
-static bool take_login(struct etcd_request *request)
+static bool needs_token(const struct etcd_request *request)
 {
-    struct etcd_client *client = request->client;
-    const struct text *answer = &request->exchange.body;
-    const int status = http_status(&request->exchange);
-    if (request->logs_in && status == 200) {
-        free(TAKE_PTR(client->token));
-        if (etcd_login_token(text_str(answer), answer->length, &client->token) < 0)
-            return false;
-        request->logs_in = false;
-    } else if (!request->logs_in && !request->was_let_in && client->where.user &&
-               etcd_login_is_over(status, text_str(answer))) {
-        request->was_let_in = true;
-        free(TAKE_PTR(client->token));
-    } else {
+    return request->client->session && request->kind == ETCD_ASKS && request->call.body;
+}
+
+static int send_or_wait(struct etcd_request *request, size_t endpoint)
+{
+    uint64_t number;
+    if (needs_token(request) && !etcd_session_token(request->client, &number))
+        return etcd_session_wait(request);
+    return etcd_request_send(request, endpoint);
+}
+
+/* Whether it goes on because etcd wants another token: nothing was done of what is asked. */
+static bool is_let_in(struct etcd_request *request)
+{
+    if (!needs_token(request) || request->was_let_in ||
+        !etcd_login_is_over(http_status(&request->exchange), text_str(&request->exchange.body)))
         return false;
-    }
+    request->was_let_in = true;
+    etcd_session_is_over(request->client, request->token);
     request->sent = false;
     request->tries--;
-    return send_to(request, request->endpoint) == 0;
+    return send_or_wait(request, request->endpoint) == 0;
 }
 
 /* One that took the request and did not answer is not asked first again; nor is one that answers
@@ -140,7 +157,7 @@ static void note_current(const struct etcd_request *request, const struct etcd_a
 {
     struct etcd_client *client = request->client;
     const bool is_bad = answer->status == 0 || answer->status >= 500;
-    if (request->probes && (!is_bad || client->current != request->endpoint))
+    if (request->kind == ETCD_PROBES && (!is_bad || client->current != request->endpoint))
         return;
     client->current =
         is_bad ? (request->endpoint + 1) % client->where.endpoint_count : request->endpoint;
@@ -152,7 +169,7 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
     AUTOTEXT struct text why = { 0 };
     struct etcd_answer answer = { 0 };
     etcd_peer_note(request, code);
-    if (code == CURLE_OK ? take_login(request) : try_again(request) || try_next(request))
+    if (code == CURLE_OK ? is_let_in(request) : try_again(request) || try_next(request))
         return;
     CLEANUP(request_freep) struct etcd_request *owned = request;
     etcd_describe(request, code, &answer, &why);
@@ -174,7 +191,7 @@ static int prepare(struct etcd_request *request)
     const struct http_limits limits = {
         .connect_ms = CONNECT_TIMEOUT_MS,
         .keepalive_s = KEEPALIVE_S,
-        .total_ms = call->limit_ms,
+        .answer_bytes = call->data ? 0 : call->answer_bytes,
     };
     const struct http_files files = {
         .ca_file = where->ca_file,
@@ -182,78 +199,73 @@ static int prepare(struct etcd_request *request)
         .key_file = where->key_file,
     };
     request->exchange.context = call->context;
+    request->exchange.data = call->data;
     int r = http_prepare(&request->exchange, &limits, on_done);
     if (r < 0)
         return r;
-    bool good = http_set_files(&request->exchange, &files) &&
-                SET(request, CURLOPT_FRESH_CONNECT, call->data || request->probes ? 1L : 0L) &&
-                SET(request, CURLOPT_LOW_SPEED_LIMIT, silence_s ? 1L : 0L) &&
-                SET(request, CURLOPT_LOW_SPEED_TIME, silence_s) &&
-                SET(request, CURLOPT_PREREQFUNCTION, on_sending) &&
-                SET(request, CURLOPT_PREREQDATA, request);
+    bool good =
+        http_set_files(&request->exchange, &files) &&
+        SET(request, CURLOPT_FRESH_CONNECT, call->data || request->kind == ETCD_PROBES ? 1L : 0L) &&
+        SET(request, CURLOPT_LOW_SPEED_LIMIT, silence_s ? 1L : 0L) &&
+        SET(request, CURLOPT_LOW_SPEED_TIME, silence_s) &&
+        SET(request, CURLOPT_PREREQFUNCTION, on_sending) &&
+        SET(request, CURLOPT_PREREQDATA, request);
     return good ? 0 : -ENOMEM;
 }
 
-static bool set_headers(struct etcd_request *request, const struct text *body)
+static bool set_headers(struct etcd_request *request)
 {
     struct http_exchange *exchange = &request->exchange;
-    const char *token = request->client->token;
-    curl_slist_free_all(TAKE_PTR(exchange->headers));
+    const struct text *body = &request->body;
+    const char *token =
+        needs_token(request) ? etcd_session_token(request->client, &request->token) : NULL;
+    drop_headers(request);
     return http_add_header(exchange, "Content-Type", "application/json") &&
            http_add_header(exchange, "Expect", "") &&
-           (request->logs_in || !token || http_add_header(exchange, "Authorization", token)) &&
+           (!token || http_add_header(exchange, "Authorization", token)) &&
            SET(request, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->length) &&
            SET(request, CURLOPT_POSTFIELDS, text_str(body)) &&
            (body->length ? SET(request, CURLOPT_POST, 1L) : SET(request, CURLOPT_HTTPGET, 1L)) &&
            SET(request, CURLOPT_HTTPHEADER, exchange->headers);
 }
 
-/* What is asked, or a login before it. */
-static int set_question(struct etcd_request *request)
+/* libcurl counts the time of each transfer from its beginning; all of them together have one. */
+static bool set_time(struct etcd_request *request)
 {
-    const struct etcd_where *where = &request->client->where;
-    struct http_exchange *exchange = &request->exchange;
-    request->logs_in = where->user && !request->client->token && request->call.body;
-    if (request->logs_in && !request->login.length)
-        request->login_error = etcd_login_body(where->user, where->password_file, &request->login);
-    exchange->data = request->logs_in ? NULL : request->call.data;
-    exchange->limits.answer_bytes = request->logs_in     ? LOGIN_BYTES
-                                    : request->call.data ? 0
-                                                         : request->call.answer_bytes;
-    exchange->size = 0;
-    text_done(&exchange->body);
-    return set_headers(request, request->logs_in ? &request->login : &request->body) ? 0 : -ENOMEM;
+    const int64_t left_ms = request->deadline_ms - clock_mono_ms();
+    return request->deadline_ms == INT64_MAX ||
+           SET(request, CURLOPT_TIMEOUT_MS, (long)MAX(left_ms, 1));
 }
 
-static int send_to(struct etcd_request *request, size_t endpoint)
+int etcd_request_send(struct etcd_request *request, size_t endpoint)
 {
     AUTOTEXT struct text url = { 0 };
-    int r = set_question(request);
-    if (r < 0)
-        return r;
-    text_addf(&url, "%s%s", request->client->where.endpoints[endpoint],
-              request->logs_in ? ETCD_LOGIN_PATH : text_str(&request->path));
+    request->exchange.size = 0;
+    text_done(&request->exchange.body);
+    text_addf(&url, "%s%s", request->client->where.endpoints[endpoint], text_str(&request->path));
     request->endpoint = endpoint;
     request->tries++;
     request->dead = false;
     *request->exchange.error = '\0';
-    if (text_error(&url) < 0 || !SET(request, CURLOPT_URL, text_str(&url)))
+    if (text_error(&url) < 0 || !set_headers(request) || !set_time(request) ||
+        !SET(request, CURLOPT_URL, text_str(&url)))
         return -ENOMEM;
-    r = curl_loop_start(request->client->loop, &request->exchange.transfer);
-    if (r == 0 && request->call.data && !request->logs_in)
+    int r = curl_loop_start(request->client->loop, &request->exchange.transfer);
+    if (r == 0 && request->call.data)
         etcd_peer_watched(request->client, endpoint);
     return r;
 }
 
 int etcd_send_to(struct etcd_client *client, const struct etcd_call *call, size_t endpoint,
-                 bool probes, struct etcd_request **ret_request)
+                 enum etcd_kind kind, struct etcd_request **ret_request)
 {
     CLEANUP(request_freep) struct etcd_request *request = calloc(1, sizeof(*request));
     if (!request)
         return -ENOMEM;
     request->client = client;
     request->call = *call;
-    request->probes = probes;
+    request->kind = kind;
+    request->deadline_ms = call->limit_ms ? clock_mono_ms() + call->limit_ms : INT64_MAX;
     text_add(&request->path, call->path);
     text_add(&request->body, call->body ? call->body : "");
     if (text_error(&request->path) < 0 || text_error(&request->body) < 0)
@@ -263,7 +275,7 @@ int etcd_send_to(struct etcd_client *client, const struct etcd_call *call, size_
         return r;
     if (call->data && vec_push(&client->watches, request) < 0)
         return -ENOMEM;
-    r = send_to(request, endpoint);
+    r = send_or_wait(request, endpoint);
     if (r < 0)
         return r;
     *ret_request = TAKE_PTR(request);
@@ -273,15 +285,14 @@ int etcd_send_to(struct etcd_client *client, const struct etcd_call *call, size_
 int etcd_send(struct etcd_client *client, const struct etcd_call *call,
               struct etcd_request **ret_request)
 {
-    return etcd_send_to(client, call, client->current, false, ret_request);
+    return etcd_send_to(client, call, client->current, ETCD_ASKS, ret_request);
 }
 
-void etcd_end(struct etcd_request *request)
+void etcd_end(struct etcd_request *request, const struct etcd_answer *answer)
 {
     CLEANUP(request_freep) struct etcd_request *owned = request;
-    const struct etcd_answer over = { .status = 200, .body = "" };
     curl_loop_cancel(owned->client->loop, &owned->exchange.transfer);
-    owned->call.done(owned->call.context, &over);
+    owned->call.done(owned->call.context, answer);
 }
 
 void etcd_cancel(struct etcd_request *request)

@@ -25,8 +25,8 @@ static void add_etcd_message(const struct etcd_request *request, struct text *wh
         text_addf(why, "%.*s", (int)strcspn(body, "\r\n"), body);
 }
 
-#define MEMBERS_REMEDY \
-    "see whether most members of etcd run and reach each other: etcdctl endpoint status --cluster"
+const char etcd_members_remedy[] =
+    "see whether most members of etcd run and reach each other: etcdctl endpoint status --cluster";
 
 static const char *remedy_of_silence(enum http_failure failure)
 {
@@ -46,7 +46,7 @@ static const char *remedy_of_silence(enum http_failure failure)
         return "give addresses.etcd.certFile a valid certificate of the CA that etcd takes for its "
                "clients (--trusted-ca-file)";
     case HTTP_SILENT:
-        return MEMBERS_REMEDY;
+        return etcd_members_remedy;
     case HTTP_FOREIGN:
         return "write https:// in addresses.etcd.endpoints if etcd wants TLS, with the port of its "
                "clients (2379)";
@@ -95,7 +95,7 @@ static const char *remedy_of_status(int status, const char *why)
         if ((!refusals[i].status || refusals[i].status == status) && strstr(why, refusals[i].words))
             return refusals[i].remedy;
     }
-    return status >= 500 ? MEMBERS_REMEDY : "see what etcd's journal says of this request";
+    return status >= 500 ? etcd_members_remedy : "see what etcd's journal says of this request";
 }
 
 void etcd_describe(const struct etcd_request *request, CURLcode code, struct etcd_answer *answer,
@@ -103,7 +103,7 @@ void etcd_describe(const struct etcd_request *request, CURLcode code, struct etc
 {
     const char *endpoint = request->client->where.endpoints[request->endpoint];
     answer->status = code == CURLE_OK ? http_status(&request->exchange) : 0;
-    if (code == CURLE_OK && answer->status == 200 && !request->logs_in)
+    if (code == CURLE_OK && answer->status == 200)
         return;
     text_addf(why, "%s: ", endpoint);
     if (code == CURLE_ABORTED_BY_CALLBACK) {
@@ -112,13 +112,8 @@ void etcd_describe(const struct etcd_request *request, CURLcode code, struct etc
         http_tell(&request->exchange, code, why);
     } else {
         text_addf(why, "HTTP status %d: ", answer->status);
-        if (request->logs_in && answer->status == 200)
-            text_add(why, "the answer to a login can't be read"); /* it has the token */
-        else
-            add_etcd_message(request, why);
+        add_etcd_message(request, why);
     }
-    if (request->logs_in && request->login_error)
-        text_addf(why, "; the file of the password: %s", strerror(-request->login_error));
     answer->error = text_str(why);
     answer->remedy = answer->status ? remedy_of_status(answer->status, answer->error)
                                     : remedy_of_silence(http_failure(&request->exchange, code));

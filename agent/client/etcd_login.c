@@ -48,6 +48,7 @@ int etcd_login_token(const char *answer, size_t size, char **ret_token)
     if (!token || token->type != DOC_SCALAR || !*token->text || strpbrk(token->text, "\r\n"))
         return -EBADMSG;
     *ret_token = strdup(token->text);
+    explicit_bzero((char *)token->text, strlen(token->text));
     return *ret_token ? 0 : -ENOMEM;
 }
 

@@ -45,9 +45,10 @@ static struct etcd_request *watch_at(const struct etcd_peer *peer)
 /* One after the other: whoever is told may begin another. */
 static void end_watches(const struct etcd_peer *peer)
 {
+    const struct etcd_answer over = { .status = 200, .body = "" }; /* as if their time were */
     struct etcd_request *watch;
     while ((watch = watch_at(peer)))
-        etcd_end(watch);
+        etcd_end(watch, &over);
 }
 
 static void on_probed(void *context, const struct etcd_answer *answer)
@@ -68,7 +69,7 @@ static void probe(struct etcd_peer *peer)
         .context = peer,
     };
     if (!peer->probe)
-        (void)etcd_send_to(peer->client, &call, number_of(peer), true, &peer->probe);
+        (void)etcd_send_to(peer->client, &call, number_of(peer), ETCD_PROBES, &peer->probe);
 }
 
 static void on_closed(void *context)

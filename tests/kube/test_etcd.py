@@ -294,7 +294,7 @@ def test_etcd_has_users(host):
     told = user.ask("read", "a")
     assert told.outcome == "failed" and "authentication failed" in told.why and "sesame" not in str(user.told), told
     password.write_text("barley")
-    assert user.ask("read", "a").holder == "node-1"
+    wait(lambda: user.ask("read", "a").holder == "node-1", "the next login", 10)
     password.unlink()
     auth("user/changepw", auth("authenticate", name="root", password="r")["token"], name="node", password="oats")
     told = user.ask("read", "a")

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from lab import Lab, wait
-from scripted_etcd import VERSION, WATCH, ScriptedEtcd
+from scripted_etcd import LOGIN, RANGE, VERSION, WATCH, ScriptedEtcd
 from test_etcd import Claimant
 
 ADDRESS = "192.0.2.1"
@@ -19,8 +19,35 @@ def host_fixture(request):
         yield host
 
 
-def rest(seconds):
-    wait(lambda end=time.monotonic() + seconds: time.monotonic() > end, "some time", seconds + 10)
+LIMIT = 3  # of claimant.c, for an answer
+
+
+@pytest.fixture(name="user")
+def user_fixture(host):
+    """Of an etcd that takes 0.5 s for a login, as the real one does on a busy processor."""
+    etcd = ScriptedEtcd(host, ADDRESS).start()
+    etcd.tokens = set()
+
+    def slow(handler):
+        time.sleep(0.5)
+        handler.answer()
+
+    etcd.faults[LOGIN] = slow
+    password = host.folder / "password"
+    password.write_text("sesame")
+    one = Claimant(host, etcd, files=("node", password))
+    yield etcd, one
+    one.end()
+    etcd.stop()
+
+
+def ask_all(one, count):
+    """The answers to that many questions at once."""
+    before = len(one.told)
+    for number in range(count):
+        one.say("read", f"key-{number}")
+    wait(lambda: len(one.told) == before + count, "all answers", 20)
+    return one.told[before:]
 
 
 def test_a_balancer_that_closes_idle_connections_ends_no_watch(host):
@@ -37,3 +64,61 @@ def test_a_balancer_that_closes_idle_connections_ends_no_watch(host):
     etcd.close_idle()
     wait(lambda: one.watching[-1] != "", "the end of the watch", 5)
     one.end()
+
+
+def test_many_requests_wait_for_one_login(user):
+    """Also when a token is over in the midst of them: the one of a newer login is kept."""
+    etcd, one = user
+    assert {told.outcome for told in ask_all(one, 12)} == {"absent"}
+    assert etcd.count(LOGIN) == 1, etcd.asked
+    etcd.tokens.clear()
+    late = []  # a refusal of the old token that comes after the new login
+
+    def refuse_late(handler):
+        if not late and not etcd.tokens:
+            late.append(handler.headers["Authorization"])
+            wait(lambda: etcd.count(RANGE) >= 24, "the others, with the new token", 10)
+            handler.say(401, {"code": 16, "message": "etcdserver: invalid auth token"})
+        else:
+            etcd.faults.pop(RANGE)
+            handler.take()
+            etcd.faults[RANGE] = refuse_late
+
+    etcd.faults[RANGE] = refuse_late
+    assert {told.outcome for told in ask_all(one, 12)} == {"absent"}
+    assert late and etcd.count(LOGIN) == 2, etcd.asked
+
+
+def test_a_refused_login_is_not_asked_for_again_at_once(user):
+    etcd, one = user
+    etcd.faults[LOGIN] = lambda handler: handler.say(400, {"code": 3, "message": "etcdserver: authentication failed"})
+    begun = time.monotonic()
+    while time.monotonic() < begun + 4:
+        for told in ask_all(one, 4):
+            assert told.outcome == "failed" and "authentication failed" in told.why, told
+    print(f"{len(one.told)} questions, {etcd.count(LOGIN)} logins in 4 s")
+    assert 3 <= etcd.count(LOGIN) <= 6
+    del etcd.faults[LOGIN]
+    wait(lambda: one.ask("read", "a").outcome == "absent", "the end of the pause", 8)
+
+
+def test_login_and_request_have_one_limit(user):
+    etcd, one = user
+
+    def slow(handler):
+        time.sleep(LIMIT * 0.7)
+        handler.answer()
+
+    etcd.faults[LOGIN] = etcd.faults[RANGE] = slow
+    begun = time.monotonic()
+    told = one.ask("read", "a")
+    seconds = time.monotonic() - begun
+    print(f"{seconds:.1f} s: {told.why}")
+    assert told.outcome == "failed" and seconds < LIMIT + 0.5
+    # A login that nobody answers holds up nobody for longer than he may wait.
+    etcd.tokens.clear()
+    etcd.faults = {LOGIN: lambda handler: time.sleep(LIMIT + 1)}
+    begun = time.monotonic()
+    assert {told.outcome for told in ask_all(one, 4)} == {"failed"}
+    assert time.monotonic() - begun < LIMIT + 0.5
+    assert "login" in one.told[-1].why, one.told[-1]
