@@ -44,8 +44,9 @@ struct etcd_answer {
     int status;       /* of HTTP; 0: there was no answer */
     const char *body; /* of status 200 without `data`; a NUL follows. Borrowed */
     size_t size;
-    const char *error;  /* NULL: the answer is complete and good */
-    const char *remedy; /* static, or NULL: the error says it */
+    const char *error;      /* NULL: the answer is complete and good */
+    const char *remedy;     /* static, or NULL: the error says it */
+    int64_t retry_after_ms; /* as who answered asks for, as a balancer may; 0: nobody does */
 };
 
 struct etcd_call {

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "client/etcd_inside.h"
 #include "format/reader.h"
@@ -105,6 +106,9 @@ void etcd_describe(const struct etcd_request *request, CURLcode code, struct etc
     answer->status = code == CURLE_OK ? http_status(&request->exchange) : 0;
     if (code == CURLE_OK && answer->status == 200)
         return;
+    curl_off_t retry_after_s = 0;
+    (void)curl_easy_getinfo(request->exchange.transfer.easy, CURLINFO_RETRY_AFTER, &retry_after_s);
+    answer->retry_after_ms = (int64_t)retry_after_s * SECOND_MS;
     text_addf(why, "%s: ", endpoint);
     if (code == CURLE_ABORTED_BY_CALLBACK) {
         text_add(why, "the connection ended before an answer came");

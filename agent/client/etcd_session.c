@@ -95,7 +95,7 @@ void etcd_session_forget(struct etcd_request *request)
 
 static void refuse(struct etcd_request *request, int status, const char *why, const char *remedy)
 {
-    const struct etcd_answer answer = { status, "", 0, why, remedy };
+    const struct etcd_answer answer = { status, "", 0, why, remedy, 0 };
     etcd_session_forget(request);
     etcd_end(request, &answer);
 }

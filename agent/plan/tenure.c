@@ -11,14 +11,13 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "plan/tenure_pause.h"
 
 enum {
     SHORTEST_MS =
         4000, /* below, a third of it and a kernel's whole second leave no time to renew */
     LONGEST_MS = 300000,
-    CONFLICT_MS = 1,       /* the pause after a first conflict: a reading says what there is */
     PACE = 3,              /* to be written, to be told to all, and once more for what varies */
-    RETRY_MOST_MS = 700,   /* with a probe after it, an address is back a second after the store */
     KEEPABLE_PERCENT = 40, /* of the time in which two writes have to be answered */
     SLACK_MS = 100,        /* for the agent itself */
     SLOW_MOST = 4,         /* durations, between two attempts on a store that is too slow */
@@ -82,6 +81,11 @@ void tenure_rank(struct tenure *tenure, int32_t rank, int64_t now_ms)
 void tenure_pace(struct tenure *tenure, int64_t answer_ms)
 {
     tenure->answer_ms = answer_ms;
+}
+
+void tenure_draw(struct tenure *tenure, uint32_t random)
+{
+    tenure->random = random;
 }
 
 void tenure_installed(struct tenure *tenure, bool installed)
@@ -432,15 +436,6 @@ void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms)
     note_there(tenure, &tenure->wish, version, now_ms);
 }
 
-/* After a conflict a reading says what there is; a record that did change ends the pause. */
-static int64_t longer_pause(const struct tenure *tenure, bool is_conflict)
-{
-    const int64_t retry_ms = tenure->rules.retry_ms;
-    if (is_conflict)
-        return MIN(MAX(2 * tenure->pause_ms, CONFLICT_MS), retry_ms);
-    return MIN(MAX(2 * tenure->pause_ms, retry_ms), RETRY_MOST_MS);
-}
-
 /* What fails at once says nothing of the store's pace, be it without an answer or by a conflict. */
 static void note_failed_write(struct tenure *tenure, bool is_conflict, int64_t now_ms)
 {
@@ -454,16 +449,30 @@ static void note_failed_write(struct tenure *tenure, bool is_conflict, int64_t n
         pending_writes_drop_newest(&tenure->pending);
 }
 
-void tenure_failed(struct tenure *tenure, bool is_conflict, int64_t now_ms)
+static void fail(struct tenure *tenure, const struct tenure_failure *failure, int64_t now_ms)
 {
     if (tenure->asked == TENURE_WAIT)
         return;
     if (tenure->asked != TENURE_READ)
-        note_failed_write(tenure, is_conflict, now_ms);
+        note_failed_write(tenure, failure->kind == TENURE_CONFLICT, now_ms);
     tenure->asked = TENURE_WAIT;
     tenure->stale = true;
-    tenure->pause_ms = longer_pause(tenure, is_conflict);
-    tenure->not_before_ms = now_ms + tenure->pause_ms;
+    tenure->not_before_ms =
+        now_ms + tenure_pause(tenure, failure, right_ends_ms(tenure) - now_ms, &tenure->pause_ms);
+}
+
+void tenure_failed(struct tenure *tenure, bool is_conflict, int64_t now_ms)
+{
+    const struct tenure_failure failure = {
+        .kind = is_conflict ? TENURE_CONFLICT : TENURE_UNANSWERED,
+    };
+    fail(tenure, &failure, now_ms);
+}
+
+void tenure_refused(struct tenure *tenure, int64_t retry_after_ms, int64_t now_ms)
+{
+    const struct tenure_failure failure = { TENURE_REFUSED, retry_after_ms };
+    fail(tenure, &failure, now_ms);
 }
 
 void tenure_heard(struct tenure *tenure, const struct lease_record *record, const char *version,

@@ -34,8 +34,7 @@
  * long as the store takes to answer: so the first is heard of before the second asks. One that has
  * just come, and saw the record late, holds up the others for that and no longer. A node without a
  * rank gives it back. The holder renews after a third of the duration, or as much earlier as the
- * store's last write took. What fails is tried again after `retry_ms`, doubled up to RETRY_MOST_MS
- * of tenure.c, after a reading.
+ * store's last write took. What fails is tried again after a pause (tenure_pause.h) and a reading.
  *
  * A renewal can be sent when the one before is answered, and has to be answered before the kernel's
  * last whole second. So a store that takes longer for a write than tenure_keepable_ms(), which is
@@ -116,6 +115,7 @@ struct tenure {
     bool giving_back;      /* the store is too slow to keep it */
     int64_t slow_pause_ms; /* the last pause for that reason; 0: the store is quick enough */
     int64_t slow_until_ms; /* nothing is taken before */
+    uint32_t random;       /* for pauses */
     int64_t pause_ms;      /* of the last failure; 0: the last attempt did not fail */
     int64_t not_before_ms; /* of the next attempt */
 
@@ -147,6 +147,9 @@ void tenure_rank(struct tenure *tenure, int32_t rank, int64_t now_ms);
 
 /* How long the store takes to answer now: ranks are further apart while it is slow. */
 void tenure_pace(struct tenure *tenure, int64_t answer_ms);
+
+/* A number drawn evenly: the next pause is somewhat shorter by it. */
+void tenure_draw(struct tenure *tenure, uint32_t random);
 
 /* What the kernel has. Nothing is given back while it has the address. */
 void tenure_installed(struct tenure *tenure, bool installed);
@@ -204,8 +207,10 @@ void tenure_absent(struct tenure *tenure, int64_t since_ms, int64_t now_ms);
 
 void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms);
 
-/* Refused, in conflict, or without an answer: then it may have been done. */
+/* In conflict, or without an answer: then it may have been done. */
 void tenure_failed(struct tenure *tenure, bool is_conflict, int64_t now_ms);
+/* The store says no; `retry_after_ms`: as it asks for, 0: it does not. */
+void tenure_refused(struct tenure *tenure, int64_t retry_after_ms, int64_t now_ms);
 
 /*
  * What a watch tells without being asked, perhaps late; `record` is NULL if it tells that there is

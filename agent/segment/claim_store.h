@@ -31,6 +31,8 @@ struct claim_answer {
      * CLOCK_BOOTTIME; INT64_MAX: nobody watches. */
     int64_t since_ms;
     const char *why, *remedy; /* CLAIM_FAILED: in words; `remedy` is static, or NULL */
+    bool refused;             /* CLAIM_FAILED: the store says no, and nothing was done */
+    int64_t retry_after_ms;   /* then: as it asks for; 0: it does not */
 };
 
 typedef void (*claim_told)(void *context, const struct claim_answer *answer);

@@ -162,10 +162,17 @@ static void tell_taken(const struct claims *claims)
     tell(claims, "conflicts", &faults);
 }
 
+/* Once is a chance; unless the store says itself that it will be so for a while. */
+static bool is_meant(const struct own_claim *claim)
+{
+    const bool twice = claim->failures >= FAILURES_MEANT || claim->not_written >= FAILURES_MEANT;
+    return twice || (claim->trouble[0] && claim->told_to_wait);
+}
+
 static const struct own_claim *failing(const struct claims *claims)
 {
     vec_each(struct own_claim *const, claim, &claims->list) {
-        if ((*claim)->failures >= FAILURES_MEANT || (*claim)->not_written >= FAILURES_MEANT)
+        if (is_meant(*claim))
             return *claim;
     }
     return NULL;

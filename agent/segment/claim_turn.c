@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -194,6 +195,35 @@ static void note_trouble(struct own_claim *claim, const struct claim_answer *ans
     claim->remedy = answer->remedy;
 }
 
+/* A conflict says that the record is another by now. Where a reading finds it as it was, that was a
+ * refusal. */
+static void judge_conflict(struct own_claim *claim, const struct claim_answer *answer)
+{
+    static const char remedy[] =
+        "see who changes or refuses it on its way: admission webhooks (kubectl get "
+        "mutatingwebhookconfigurations,validatingwebhookconfigurations), or what the store's "
+        "journal says; else delete it: the nodes make another";
+    if (!claim->conflicted || answer->outcome == CLAIM_FAILED)
+        return;
+    claim->conflicted = false;
+    if (strcmp(claim->conflict, answer->version) != 0) {
+        claim->not_written = 0;
+        return;
+    }
+    claim->not_written++;
+    claim->remedy = remedy;
+    (void)snprintf(claim->trouble, sizeof(claim->trouble),
+                   "the store says to each write that the record has changed, and it has not");
+}
+
+static void note_conflict(struct own_claim *claim)
+{
+    const struct tenure *tenure = &claim->tenure;
+    claim->conflicted = true;
+    (void)snprintf(claim->conflict, sizeof(claim->conflict), "%s",
+                   tenure->asked == TENURE_CREATE ? "" : tenure->version);
+}
+
 /*
  * Writes are counted by themselves: between two that are refused there is a good reading. A
  * request on a connection that stands does not fail while packets vanish: it is answered late.
@@ -205,14 +235,31 @@ static void note_outcome(struct own_claim *claim, const struct claim_answer *ans
     bool is_write = tenure->asked != TENURE_READ;
     int64_t took_ms = now_ms - tenure->asked_ms;
     claim->failures = failed ? claim->failures + 1 : 0;
-    if (is_write)
+    if (!is_write)
+        judge_conflict(claim, answer);
+    else if (answer->outcome == CLAIM_CONFLICT)
+        note_conflict(claim);
+    else
         claim->not_written = failed ? claim->not_written + 1 : 0;
+    claim->told_to_wait =
+        failed ? answer->retry_after_ms >= SECOND_MS : claim->told_to_wait && claim->not_written;
     claim->cut_off |= failed || took_ms >= LATE_MS;
     claim->claims->options.counts->failures += failed;
     if (failed)
         note_trouble(claim, answer, is_write && took_ms >= tenure_keepable_ms(&tenure->rules));
     else if (claim->not_written == 0)
         claim->trouble[0] = '\0';
+}
+
+static void take_failure(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
+{
+    uint32_t random = 0; /* as early in the boot: the longest pause */
+    (void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
+    tenure_draw(&claim->tenure, random);
+    if (answer->refused)
+        tenure_refused(&claim->tenure, answer->retry_after_ms, now_ms);
+    else
+        tenure_failed(&claim->tenure, answer->outcome == CLAIM_CONFLICT, now_ms);
 }
 
 static void take_read(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
@@ -224,7 +271,7 @@ static void take_read(struct own_claim *claim, const struct claim_answer *answer
         tenure_absent(&claim->tenure, MIN(MAX(answer->since_ms, claim->claims->woke_ms), now_ms),
                       now_ms);
     else
-        tenure_failed(&claim->tenure, false, now_ms);
+        take_failure(claim, answer, now_ms);
 }
 
 /* Each time for twice as long, counted from `first_ms`. */
@@ -274,7 +321,7 @@ static void on_told(void *context, const struct claim_answer *answer)
     else if (answer->outcome == CLAIM_DONE)
         take_written(claim, answer, now_ms);
     else
-        tenure_failed(&claim->tenure, answer->outcome == CLAIM_CONFLICT, now_ms);
+        take_failure(claim, answer, now_ms);
     deferred_schedule(claim->claims->turn);
 }
 

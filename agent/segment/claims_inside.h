@@ -48,7 +48,10 @@ struct own_claim {
     int64_t read_ms;      /* when it was read last */
     unsigned failures;    /* of the store, in a row */
     unsigned not_written; /* of its writes, in a row: who may not write may read all the same */
-    char trouble[256];    /* of the last */
+    bool told_to_wait;    /* the last failure says for how long, and that is a while */
+    bool conflicted;      /* its last write was; nothing was read since */
+    char conflict[LEASE_VERSION_MAX]; /* the version that it was to be over; "": none */
+    char trouble[256];                /* of the last */
     const char *remedy;
     int64_t slowest_ms; /* of writes, since they take too long to keep it; 0: they do not */
 };

@@ -83,6 +83,20 @@ static void tell_failure(struct claim_request *request, const char *why, const c
     tell(request, &answer);
 }
 
+/* A refusal of etcd's lease for the key has the next write ask for another: that is no no. */
+static void tell_no(struct claim_request *request, const struct etcd_answer *answer)
+{
+    const bool is_no = answer->status >= 400 && answer->status < 500 && answer->status != 404;
+    struct claim_answer told = {
+        .outcome = CLAIM_FAILED,
+        .why = answer->error,
+        .remedy = answer->remedy,
+        .refused = is_no || answer->retry_after_ms,
+        .retry_after_ms = answer->retry_after_ms,
+    };
+    tell(request, &told);
+}
+
 /* ---- readings ---- */
 
 struct reading {
@@ -107,7 +121,7 @@ static void on_read(void *context, const struct etcd_answer *answer)
     struct etcd_header header;
     request->request = NULL;
     if (answer->error) {
-        tell_failure(request, answer->error, answer->remedy);
+        tell_no(request, answer);
         return;
     }
     if (etcd_read_range(answer->body, answer->size, &header, on_entry, &reading) < 0)
@@ -152,7 +166,7 @@ static void on_written(void *context, const struct etcd_answer *answer)
     if (answer->error) {
         if (answer->status == 404 && request->store->lease == request->lease)
             request->store->lease = 0;
-        tell_failure(request, answer->error, answer->remedy);
+        tell_no(request, answer);
         return;
     }
     if (etcd_read_txn(answer->body, answer->size, &header, &succeeded) < 0) {
@@ -183,7 +197,7 @@ static void on_granted(void *context, const struct etcd_answer *answer)
     int64_t lease = 0, ttl_s = 0;
     request->request = NULL;
     if (answer->error) {
-        tell_failure(request, answer->error, answer->remedy);
+        tell_no(request, answer);
         return;
     }
     if (etcd_read_lease(answer->body, answer->size, &lease, &ttl_s) < 0) {

@@ -74,6 +74,12 @@ static enum claim_outcome outcome_of(const struct claim_request *request, enum k
     return CLAIM_FAILED;
 }
 
+static bool is_refusal(const struct kube_result *result)
+{
+    return (result->status >= 400 && result->status < 500) || result->retry_after_ms ||
+           strstr(result->why, "database space exceeded");
+}
+
 static void on_told(void *context, const struct kube_result *result)
 {
     CLEANUP(request_freep) struct claim_request *request = context;
@@ -87,6 +93,8 @@ static void on_told(void *context, const struct kube_result *result)
         .why = result->why,
         .remedy = result->status == 403 && !kube_refusal_by_admission(result->why) ? rights
                                                                                    : result->remedy,
+        .refused = is_refusal(result),
+        .retry_after_ms = result->retry_after_ms,
     };
     if (answer.outcome == CLAIM_DONE && request->verb != KUBE_DELETE) {
         const char *wrong = lease_read(result->object, &record, version);

@@ -26,7 +26,7 @@ NODES = pytest.mark.lab(nodes=2)
 class World:
     """Two agents on a segment, one address of theirs, and the API behind their router."""
 
-    def __init__(self, lab, folder):
+    def __init__(self, lab, folder, duration=DURATION, own=(V4,)):
         self.lab = lab
         pki = Authority(folder, "ca")
         pair = pki.issue("server", hosts=[lab.client.address4])
@@ -38,7 +38,7 @@ class World:
         server = f"https://{lab.client.address4}:{scripted.PORT}"
         self.segment = Segment(lab)
         self.judge = Judge(self.segment)
-        claims = {"own": [V4], "interfaces": ["lan"], "duration": f"{DURATION}s", "failback": "never"}
+        claims = {"own": list(own), "interfaces": ["lan"], "duration": f"{duration}s", "failback": "never"}
         self.agents = {node.role: lab.agent(
             node, addresses=claims, kubeconfig=write_kubeconfig(folder / node.role, server, pki.certificate, {}))
             for node in lab.nodes}
@@ -71,8 +71,8 @@ class World:
 
 
 @pytest.fixture(name="world")
-def world_fixture(lab, tmp_path):
-    world = World(lab, tmp_path)
+def world_fixture(request, lab, tmp_path):
+    world = World(lab, tmp_path, **getattr(request, "param", {}))
     yield world
     world.end()
 
@@ -162,6 +162,66 @@ def test_a_refused_write_is_told(world, kind):
     wait_equal(lambda: world.segment.at(V4), [], "that nobody has it", 2 * DURATION)
     other = next(name for name in world.agents if name != first)
     wait(lambda: [name for name, _ in world.told(words) if name == other], "the other's fault", 3 * DURATION)
+    world.api.mend()
+    world.holder()
+    wait_equal(lambda: world.told(""), [], "no fault any more", 30)
+
+
+def pass_time(seconds):
+    wait(lambda end=time.monotonic() + seconds: time.monotonic() > end, "some time", seconds + 10)
+
+
+MANY = [f"198.51.100.{host}" for host in range(50, 70)]
+REQUESTS = r"^(?!.*watch=).*/leases"
+
+
+@pytest.mark.lab(nodes=1)
+@pytest.mark.parametrize("world", [{"duration": 10, "own": MANY}], indirect=True)
+def test_an_api_with_too_much_to_do_is_not_asked_more(world):
+    """Not before it wants to be, but for once while an answer is of use: who holds addresses has that chance."""
+    wait(lambda: all(world.segment.at(address) for address in MANY), "all addresses", 30)
+    served, begin = Served(world.segment, MANY), time.monotonic()
+    world.api.fail(REQUESTS, scripted.refuse(429, Retry_After=30))
+    before = world.api.count(REQUESTS)
+    wait(lambda: world.api.count(REQUESTS) >= before + len(MANY), "a refusal of each", 10)
+    [told] = wait(lambda: [fault for _, fault in world.told("429")], "the fault", 2)
+    assert "flowschemas" in told["remedy"]
+    pass_time(2.5)
+    asked = world.api.count(REQUESTS) - before
+    world.api.mend()
+    pass_time(8)
+    gaps = [gap.end - gap.begin for address in MANY if (gap := served.answers[address].longest(begin, time.monotonic()))]
+    served.close()
+    assert asked <= len(MANY) * 1.5 and max(gaps, default=0) < 1, (asked, gaps)
+    # Of an API that does not say when.
+    world.api.fail(REQUESTS, scripted.refuse(429))
+    wait_equal(lambda: [address for address in MANY if world.segment.at(address)], [], "that nobody has any", 20)
+    before, seconds = world.api.count(REQUESTS), 8
+    pass_time(seconds)
+    rate = (world.api.count(REQUESTS) - before) / seconds
+    print(f"{len(MANY)} claims: {asked} requests with Retry-After; without it {rate:.1f} in a second")
+    assert rate <= len(MANY) / 3
+    world.api.mend()
+    wait(lambda: all(world.segment.at(address) for address in MANY), "all addresses", 30)
+
+
+@NODES
+def test_a_write_that_is_refused_by_conflicts_is_told(world):
+    """As an admission webhook may, or whoever changes the patch on its way: the record is as it was."""
+    first = world.holder()
+    before = world.api.count(WRITES)
+    world.api.fail(WRITES, scripted.refuse(409))
+    wait(lambda: world.api.count(WRITES) > before, "a refused renewal", DURATION)
+    begin = time.monotonic()
+    [(name, told)] = wait(lambda: world.told("has changed, and it has not"), "the fault", DURATION)
+    print(f"told after {time.monotonic() - begin:.1f} s: {told}")
+    assert name == first and time.monotonic() - begin < 2 and "webhook" in told["remedy"], told
+    wait_equal(lambda: world.segment.at(V4), [], "that nobody has it", 2 * DURATION)
+    before = world.api.count(WRITES)
+    pass_time(4)
+    writes = world.api.count(WRITES) - before
+    print(f"{writes} writes in 4 s")
+    assert writes <= 8
     world.api.mend()
     world.holder()
     wait_equal(lambda: world.told(""), [], "no fault any more", 30)

@@ -252,7 +252,60 @@ static void conflicts_without_a_change_come_ever_later(void **state)
         assert_step(&tenure, now_ms, TENURE_READ);
         tenure_saw(&tenure, &record, "7", now_ms);
     }
-    assert_int_equal(now_ms - began_ms, tenure_rules_default.retry_ms);
+    assert_int_equal(now_ms - began_ms, D / 2); /* somebody refuses by conflicts */
+}
+
+static int64_t refused_at(struct tenure *tenure, int64_t now_ms, int64_t retry_after_ms)
+{
+    now_ms = MAX(now_ms, tenure_next_ms(tenure));
+    assert_step(tenure, now_ms, TENURE_READ);
+    tenure_refused(tenure, retry_after_ms, now_ms);
+    return now_ms;
+}
+
+static void refusals_are_asked_again_ever_later(void **state)
+{
+    (void)state;
+    static const int64_t pauses[] = { 250, 500, 1000, 2000, 4000, D / 2, D / 2 };
+    struct tenure tenure = ranked(0, 0);
+    int64_t now_ms = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(pauses); i++) {
+        now_ms = refused_at(&tenure, now_ms, 0);
+        assert_int_equal(tenure_next_ms(&tenure), now_ms + pauses[i]);
+    }
+    /* By chance up to a fifth earlier, and never before the store wants to be asked. */
+    tenure_draw(&tenure, UINT32_MAX);
+    now_ms = refused_at(&tenure, now_ms, 0);
+    assert_in_range(tenure_next_ms(&tenure) - now_ms, D / 2 - D / 10, D / 2 - D / 10 + 1);
+    now_ms = refused_at(&tenure, now_ms, 30000);
+    assert_in_range(tenure_next_ms(&tenure) - now_ms, 35000, 36000);
+    tenure_draw(&tenure, 0);
+    now_ms = refused_at(&tenure, now_ms, INT64_MAX);
+    assert_int_equal(tenure_next_ms(&tenure), now_ms + 60000);
+}
+
+/* Once more while an answer is of use, whatever the store wants. */
+static void refused_holder_asks_before_its_right_ends(void **state)
+{
+    (void)state;
+    static const int64_t wanted[] = { 0, 1000, 30000 };
+    for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+        struct tenure tenure = holder(20000);
+        struct lease_record own = tenure.wish;
+        int64_t now_ms = 20000 + D / 3, last_ms = 0;
+        assert_step(&tenure, now_ms, TENURE_UPDATE);
+        tenure_refused(&tenure, wanted[i], now_ms);
+        unsigned tries = 0;
+        for (; tenure_until_ms(&tenure) > tenure_next_ms(&tenure); tries++) {
+            last_ms = tenure_next_ms(&tenure);
+            assert_step(&tenure, last_ms, TENURE_READ);
+            tenure_saw(&tenure, &own, "1", last_ms);
+            assert_step(&tenure, last_ms, TENURE_UPDATE);
+            tenure_refused(&tenure, wanted[i], last_ms);
+        }
+        assert_in_range(tries, 1, 6);
+        assert_in_range(last_ms, 20000 + D - EARLY - 1000 - 1500, 20000 + D - EARLY - 1000 - 250);
+    }
 }
 
 static void echo_of_its_own_write_is_no_news(void **state)
@@ -497,6 +550,8 @@ int main(void)
         cmocka_unit_test(foreign_record_ends_it_at_once),
         cmocka_unit_test(what_was_heard_during_a_write_is_read_behind_it),
         cmocka_unit_test(conflicts_without_a_change_come_ever_later),
+        cmocka_unit_test(refusals_are_asked_again_ever_later),
+        cmocka_unit_test(refused_holder_asks_before_its_right_ends),
         cmocka_unit_test(echo_of_its_own_write_is_no_news),
         cmocka_unit_test(lost_answer_is_read),
         cmocka_unit_test(failures_are_tried_again_ever_later),
