@@ -51,6 +51,12 @@ def test_units_are_valid(units):
                   *units.glob("*.timer")) == (0, "")
 
 
+def test_no_core_has_secrets(units):
+    """Of each service that has credentials."""
+    for name in ("agentd.service", "agent-controller.service"):
+        assert re.findall(r"^LimitCORE=(.*)$", (units / name).read_text(encoding="utf-8"), re.MULTILINE) == ["0"], name
+
+
 def test_documentation_is_ours():
     pages = {path.stem for path in (REPOSITORY / "docs" / "man").glob("*.scd")}
     for unit in (DEPLOY / "systemd").glob("agent*"):  # the rest are drop-ins of theirs
