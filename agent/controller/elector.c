@@ -37,7 +37,7 @@ struct elector {
     void (*released)(void *context); /* not NULL: the Lease is being given back */
 };
 
-enum { RUN_DIGITS = 16, RELEASES_MAX = 3, AGED_MS = 5 * MINUTE_MS };
+enum { RUN_DIGITS = 16, RELEASES_MAX = 3, RACES_MAX = 2, AGED_MS = 5 * MINUTE_MS };
 
 static void go_on(struct elector *elector);
 static void on_released(void *context, const struct kube_result *result);
@@ -160,13 +160,31 @@ static void note_failure(struct elector *elector, enum kube_outcome outcome, con
         tell_fault(elector, why, remedy);
 }
 
+/* One race may be lost to another, who is then read as the holder. Who loses each has none. */
+static void note_lost_race(struct elector *elector, const char *why)
+{
+    if (elector->failures++ < RACES_MAX)
+        return;
+    AUTOFREE char *message = text_format(
+        "every write of it is refused as a conflict, and nobody holds it: no controller leads: %s",
+        why);
+    if (!message)
+        return;
+    (void)snprintf(elector->options.status->error, sizeof(elector->options.status->error), "%s",
+                   message);
+    tell_fault(elector, message,
+               "find out who answers or changes it meanwhile, as an admission webhook or a proxy "
+               "may do: kubectl get lease -w --output-watch-events -o yaml, of this Lease");
+}
+
 /* ---- The answers ---- */
 
 static void fail(struct elector *elector, enum kube_outcome outcome, const char *why,
                  const char *remedy)
 {
-    bool lost_race = outcome == KUBE_CONFLICT || outcome == KUBE_EXISTS;
-    if (!lost_race)
+    if (outcome == KUBE_CONFLICT || outcome == KUBE_EXISTS)
+        note_lost_race(elector, why);
+    else
         note_failure(elector, outcome, why, remedy);
     election_failed(&elector->election, any_number(), clock_boot_ms());
 }

@@ -3,6 +3,7 @@
  * An elector and a job's writer with an API that keeps one Lease: leadership is gained, lost to
  * another and to silence, and given back; what a writer sends ends with it.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,6 +281,26 @@ static void silence_ends_leadership(void **state)
     assert_int_equal(fx->status.election.gained, 2);
 }
 
+/* A webhook or a proxy that says 409 to each write: nobody leads, and none of them lost a race. */
+static void conflicts_without_end_are_told(void **state)
+{
+    struct fixture *fx = *state;
+    fx->version = 7;
+    fx->conflicts = UINT_MAX;
+    run_until(fx, fault_book_count(fx->status.faults) > 0);
+    assert_true(fx->conflicts <= UINT_MAX - 3);
+    assert_non_null(strstr(fault_book_find(fx->status.faults, "election", "")->message,
+                           "refused as a conflict, and nobody holds it: no controller leads"));
+    assert_non_null(strstr(fx->status.election.error, "conflict"));
+    fx->conflicts = 1; /* one more race is lost */
+    run_until(fx, elector_leads(fx->elector));
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+    assert_string_equal(fx->status.election.error, "");
+    fx->conflicts = 1;
+    run_until(fx, fx->conflicts == 0);
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+}
+
 /* TestReleaseRetriesOnConflict */
 static void giving_back_is_tried_again_after_a_conflict(void **state)
 {
@@ -312,6 +333,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_written_before_all_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(another_leader_ends_what_is_under_way, setup, teardown),
         cmocka_unit_test_setup_teardown(silence_ends_leadership, setup, teardown),
+        cmocka_unit_test_setup_teardown(conflicts_without_end_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(giving_back_is_tried_again_after_a_conflict, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_another_holds_is_not_given_back, setup, teardown),
