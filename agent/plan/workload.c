@@ -111,12 +111,10 @@ static int plan_apply(const struct workload_key *key, const struct egress *egres
                       struct workload_plan *plan)
 {
     const char *why = check(key, egress, pod_template);
-    const struct workload_excess *excess =
-        workload_template_excess(pod_template, settings->allowed);
     if (why)
         return wrong(plan, why, "mend the Egress");
-    if (excess)
-        return wrong(plan, excess->why, excess->remedy);
+    if (workload_template_excess(pod_template, settings->allowed, plan))
+        return wrong(plan, plan->excess, plan->names);
     workload_write(key, egress, pod_template, settings->image, NULL, body);
     plan->wanted = hash(body);
     if (text_error(body) < 0)

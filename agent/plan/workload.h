@@ -59,7 +59,8 @@ struct workload_plan {
     enum workload_step step;
     const struct object *there; /* what has the name now; NULL: nothing */
     uint64_t wanted;            /* WORKLOAD_APPLY: for the mark */
-    const char *why, *remedy;   /* static */
+    const char *why, *remedy;   /* static, or the texts below */
+    char excess[1024], names[640];
 };
 
 /* What controller.yaml says. */

@@ -13,14 +13,12 @@ const char *workload_template_check(const struct doc *pod_template);
 
 /* ---- workload_rights.c ---- */
 
-/* What a template may not ask for, and what to do about it; both static. */
-struct workload_excess {
-    const char *why, *remedy;
-};
-
-/* The first that is not in `allowed` (bits by enum template_right); NULL: none. */
-const struct workload_excess *workload_template_excess(const struct doc *pod_template,
-                                                       uint32_t allowed);
+/*
+ * What a template asks for that is not in `allowed` (bits by enum template_right), all of it, and
+ * what to do about it: in the texts of the plan. False: nothing.
+ */
+bool workload_template_excess(const struct doc *pod_template, uint32_t allowed,
+                              struct workload_plan *plan);
 
 /* ---- workload_pod.c ---- */
 

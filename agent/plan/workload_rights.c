@@ -8,9 +8,11 @@
  * "egress", which has NET_ADMIN, BPF and PERFMON on its node, the template chooses nothing that
  * runs in it: with BPF and PERFMON a program of its own reads the node's memory.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/text.h"
 #include "config/template_rights.h"
 #include "plan/workload_parts.h"
 
@@ -257,81 +259,32 @@ static bool has_own_volumes(const struct doc *spec)
 
 /* ---- All of it ---- */
 
-#define REMEDY(name)                                                                      \
-    "take it out of the Egress' spec.template; or whoever runs the cluster allows it in " \
-    "controller.yaml: egress.template.allow: [" name "]"
-
 static const struct row {
     enum template_right right;
     bool (*of_spec)(const struct doc *spec);
     bool (*of_container)(const struct doc *container, bool own);
-    struct workload_excess excess;
+    const char *has; /* "spec.template has ..." */
 } rows[] = {
-    { TEMPLATE_HOST_PATH,
-      has_host_path,
-      mounts_bpf,
-      { "spec.template has folders of the node (hostPath)", REMEDY("hostPath") } },
-    { TEMPLATE_HOST_NETWORK,
-      has_host_network,
-      NULL,
-      { "spec.template has hostNetwork", REMEDY("hostNetwork") } },
-    { TEMPLATE_HOST_PID, has_host_pid, NULL, { "spec.template has hostPID", REMEDY("hostPID") } },
-    { TEMPLATE_HOST_IPC, has_host_ipc, NULL, { "spec.template has hostIPC", REMEDY("hostIPC") } },
-    { TEMPLATE_HOST_PORTS,
-      NULL,
-      has_host_ports,
-      { "spec.template has a hostPort", REMEDY("hostPorts") } },
-    { TEMPLATE_HOST_PROBES,
-      NULL,
-      has_host_probes,
-      { "spec.template has a probe or hook that asks another host", REMEDY("hostProbes") } },
-    { TEMPLATE_HOST_PROCESS,
-      is_host_process_pod,
-      is_host_process_container,
-      { "spec.template has hostProcess", REMEDY("hostProcess") } },
-    { TEMPLATE_NODE_NAME,
-      has_node_name,
-      NULL,
-      { "spec.template has nodeName, which goes past the scheduler", REMEDY("nodeName") } },
-    { TEMPLATE_PRIVILEGED,
-      NULL,
-      is_privileged,
-      { "spec.template has a privileged container", REMEDY("privileged") } },
-    { TEMPLATE_CAPABILITIES,
-      NULL,
-      has_capabilities,
-      { "spec.template adds capabilities", REMEDY("capabilities") } },
-    { TEMPLATE_PROC_MOUNT,
-      NULL,
-      has_proc_mount,
-      { "spec.template has a procMount that is not Default", REMEDY("procMount") } },
-    { TEMPLATE_UNCONFINED,
-      is_unconfined_pod,
-      is_unconfined,
-      { "spec.template takes off seccomp or AppArmor, or has SELinux options",
-        REMEDY("unconfined") } },
-    { TEMPLATE_SYSCTLS,
-      has_sysctls,
-      NULL,
-      { "spec.template has sysctls that Kubernetes does not call safe", REMEDY("sysctls") } },
-    { TEMPLATE_IMAGE,
-      NULL,
-      has_image,
-      { "spec.template has an image of its own for the container egress, which has rights on its "
-        "node",
-        REMEDY("image") } },
-    { TEMPLATE_COMMAND,
-      NULL,
-      has_command,
-      { "spec.template says what runs in the container egress (command, args, a hook, a probe with "
-        "exec, envFrom, or PATH, LD_ or POD_UID in env), which has rights on its node",
-        REMEDY("command") } },
-    { TEMPLATE_VOLUME_MOUNTS,
-      has_own_volumes,
-      has_volume_mounts,
-      { "spec.template mounts volumes of its own in the container egress, which has rights on its "
-        "node",
-        REMEDY("volumeMounts") } },
+    { TEMPLATE_HOST_PATH, has_host_path, mounts_bpf, "folders of the node (hostPath)" },
+    { TEMPLATE_HOST_NETWORK, has_host_network, NULL, "hostNetwork" },
+    { TEMPLATE_HOST_PID, has_host_pid, NULL, "hostPID" },
+    { TEMPLATE_HOST_IPC, has_host_ipc, NULL, "hostIPC" },
+    { TEMPLATE_HOST_PORTS, NULL, has_host_ports, "a hostPort" },
+    { TEMPLATE_HOST_PROBES, NULL, has_host_probes, "a probe or hook that asks another host" },
+    { TEMPLATE_HOST_PROCESS, is_host_process_pod, is_host_process_container, "hostProcess" },
+    { TEMPLATE_NODE_NAME, has_node_name, NULL, "nodeName (past the scheduler)" },
+    { TEMPLATE_PRIVILEGED, NULL, is_privileged, "a privileged container" },
+    { TEMPLATE_CAPABILITIES, NULL, has_capabilities, "added capabilities" },
+    { TEMPLATE_PROC_MOUNT, NULL, has_proc_mount, "a procMount that is not Default" },
+    { TEMPLATE_UNCONFINED, is_unconfined_pod, is_unconfined,
+      "seccomp or AppArmor taken off, or SELinux options" },
+    { TEMPLATE_SYSCTLS, has_sysctls, NULL, "sysctls that Kubernetes does not call safe" },
+    { TEMPLATE_IMAGE, NULL, has_image,
+      "an image for the container egress, which has rights on its node" },
+    { TEMPLATE_COMMAND, NULL, has_command,
+      "what runs in the container egress (command, args, a hook, a probe with exec, envFrom, or PATH, LD_ or POD_UID in env)" },
+    { TEMPLATE_VOLUME_MOUNTS, has_own_volumes, has_volume_mounts,
+      "volumes for the container egress" },
 };
 _Static_assert(ARRAY_SIZE(rows) == TEMPLATE_RIGHTS, "each right has a row");
 
@@ -360,17 +313,34 @@ static bool has_apparmor_off(const struct doc *pod_template)
     return false;
 }
 
-const struct workload_excess *workload_template_excess(const struct doc *pod_template,
-                                                       uint32_t allowed)
+static bool asks_for(const struct row *row, const struct doc *pod_template)
 {
     const struct doc *spec = doc_get(pod_template, "spec");
+    return (row->of_spec && row->of_spec(spec)) || is_in_containers(row, spec) ||
+           (row->right == TEMPLATE_UNCONFINED && has_apparmor_off(pod_template));
+}
+
+bool workload_template_excess(const struct doc *pod_template, uint32_t allowed,
+                              struct workload_plan *plan)
+{
+    static const char *const names[] = { TEMPLATE_RIGHT_NAMES };
+    AUTOTEXT struct text list = { 0 }, rights = { 0 };
+    bool any = false;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const struct row *row = &rows[i];
-        if (allowed & UINT32_C(1) << row->right)
+        if (allowed & UINT32_C(1) << row->right || !asks_for(row, pod_template))
             continue;
-        if ((row->of_spec && row->of_spec(spec)) || is_in_containers(row, spec) ||
-            (row->right == TEMPLATE_UNCONFINED && has_apparmor_off(pod_template)))
-            return &row->excess;
+        text_addf(&list, "%s%s", any ? ", " : "", row->has);
+        text_addf(&rights, "%s%s", any ? ", " : "", names[row->right]);
+        any = true;
     }
-    return NULL;
+    snprintf(
+        plan->excess, sizeof(plan->excess),
+        "spec.template has %s; the Deployment is not written meanwhile, nor are replicas followed",
+        text_str(&list));
+    snprintf(plan->names, sizeof(plan->names),
+             "take it out of the Egress' spec.template; or whoever runs the cluster allows it in "
+             "controller.yaml: egress.template.allow: [%s]",
+             text_str(&rights));
+    return any;
 }

@@ -299,7 +299,8 @@ def test_a_template_that_takes_rights_on_nodes_is_refused_and_told(world):
     before = world.there("Deployment")["spec"]
     world.patch("Egress", {"spec": {"replicas": 3, "template": {"spec": {
         "hostPID": True, "containers": [{"name": "side", "image": "s"}]}}}})
-    wait(lambda: ("Deployment net/nat", "spec.template has hostPID") in world.faults(), "the fault", 30)
+    wait(lambda: ("Deployment net/nat", "spec.template has hostPID; the Deployment is not written meanwhile, nor are replicas "
+                  "followed") in world.faults(), "the fault", 30)
     wait_equal(lambda: len(world.events()), 1, "the Event")
     assert "egress.template.allow: [hostPID]" in world.events()[0]
     assert world.spec() == before

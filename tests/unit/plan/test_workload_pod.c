@@ -214,6 +214,45 @@ static void what_gives_rights_on_nodes_is_refused_until_it_is_allowed(void **sta
     assert_int_equal(tried, (UINT32_C(1) << TEMPLATE_RIGHTS) - 1);
 }
 
+/* All at once: whoever mends one would else read of the next. */
+static void all_that_is_too_much_is_told_at_once(void **state)
+{
+    struct workloads *fx = *state;
+    AUTOFREE char *spec =
+        text_format("replicas: 3, template: {spec: {hostPID: true, volumes: [{name: "
+                    "a, hostPath: {path: /}}], containers: [{name: s, "
+                    "securityContext: {privileged: true}}]}}");
+    tell_egress(fx, spec);
+    fx->allowed = UINT32_C(1) << TEMPLATE_IMAGE;
+    assert_step(fx, &deployment, WORKLOAD_WRONG);
+    assert_string_equal(fx->plan.why,
+                        "spec.template has folders of the node (hostPath), hostPID, a "
+                        "privileged container; the Deployment is not written "
+                        "meanwhile, nor are replicas followed");
+    assert_non_null(strstr(fx->plan.remedy, "allow: [hostPath, hostPID, privileged]"));
+    fx->allowed |= UINT32_C(1) << TEMPLATE_HOST_PID;
+    assert_step(fx, &deployment, WORKLOAD_WRONG);
+    assert_non_null(strstr(fx->plan.remedy, "allow: [hostPath, privileged]"));
+}
+
+/* However much it is, the words are whole. */
+static void everything_at_once_is_told_whole(void **state)
+{
+    struct workloads *fx = *state;
+    tell_egress(fx, "template: {metadata: {annotations: {container.apparmor.security.beta."
+                    "kubernetes.io/s: unconfined}}, spec: {hostNetwork: true, hostPID: true, "
+                    "hostIPC: true, nodeName: a, volumes: [{name: a, hostPath: {path: /}}, {name: "
+                    "run}], securityContext: {sysctls: [{name: kernel.msgmax}], windowsOptions: "
+                    "{hostProcess: true}}, containers: [{name: s, ports: [{hostPort: 1}], "
+                    "livenessProbe: {httpGet: {host: a}}, securityContext: {privileged: true, "
+                    "procMount: Unmasked, capabilities: {add: [SYS_ADMIN]}}}, {name: egress, "
+                    "image: a, command: [b]}]}}");
+    fx->allowed = 0;
+    assert_step(fx, &deployment, WORKLOAD_WRONG);
+    assert_non_null(strstr(fx->plan.why, "replicas followed"));
+    assert_non_null(strstr(fx->plan.remedy, "volumeMounts]"));
+}
+
 static void what_any_pod_may_have_is_taken(void **state)
 {
     static const char *const specs[] = {
@@ -259,6 +298,8 @@ int main(void)
         TEST(a_configuration_of_the_templates_goes_first),
         TEST(a_template_that_is_none_is_told),
         TEST(what_gives_rights_on_nodes_is_refused_until_it_is_allowed),
+        TEST(all_that_is_too_much_is_told_at_once),
+        TEST(everything_at_once_is_told_whole),
         TEST(what_any_pod_may_have_is_taken),
         TEST(what_was_made_before_stays),
     };
