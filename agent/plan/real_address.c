@@ -40,37 +40,50 @@ static size_t behind(const struct sorted *addresses, uint32_t ifindex)
     return sorted_lower_bound(addresses, &(struct link_address){ .ifindex = ifindex + 1 });
 }
 
-const struct link *real_interface_of(const struct node_facts *facts, const struct ip *ip)
+/* An interface's address with its length, at `*index` or later; NULL: there is none. kube-proxy's
+ * device is passed over as a whole. */
+static const struct link_address *next_at(const struct node_facts *facts, const struct ip *ip,
+                                          size_t *index)
 {
     const struct sorted *addresses = facts->link_addresses;
-    const struct prefix host = ip_host_prefix(ip);
-    if (!addresses || !facts->links || !facts->local_prefixes ||
-        !sorted_find(facts->local_prefixes, &host))
-        return NULL;
     const struct link *ipvs = ipvs_device(facts);
-    for (size_t i = 0; i < addresses->count;) {
-        const struct link_address *address = sorted_at(addresses, i);
-        if (ipvs && address->ifindex == ipvs->ifindex)
-            i = behind(addresses, ipvs->ifindex);
-        else if (ip_equal(&address->ip, ip))
-            return link_find(facts->links, address->ifindex);
-        else
-            i++;
+    while (*index < addresses->count) {
+        const struct link_address *address = sorted_at(addresses, *index);
+        if (ipvs && address->ifindex == ipvs->ifindex) {
+            *index = behind(addresses, ipvs->ifindex);
+            continue;
+        }
+        ++*index;
+        if (ip_equal(&address->ip, ip))
+            return address;
     }
     return NULL;
 }
 
+const struct link *real_interface_of(const struct node_facts *facts, const struct ip *ip)
+{
+    const struct prefix host = ip_host_prefix(ip);
+    size_t index = 0;
+    if (!facts->link_addresses || !facts->links || !facts->local_prefixes ||
+        !sorted_find(facts->local_prefixes, &host))
+        return NULL;
+    const struct link_address *address = next_at(facts, ip, &index);
+    return address ? link_find(facts->links, address->ifindex) : NULL;
+}
+
 /*
- * A network that this node is connected to. One of a single address is the other end of a link, or
- * kube-proxy's device has the address.
+ * A network that this node is connected to, the widest. One of a single address is the other end of
+ * a link, or kube-proxy's device has the address. Looked up by each length, since that device may
+ * have thousands.
  */
 static const struct prefix *network_of(const struct node_facts *facts, const struct ip *ip)
 {
-    const struct sorted *prefixes = facts->local_prefixes;
-    for (size_t i = 0; prefixes && i < prefixes->count; i++) {
-        const struct prefix *prefix = sorted_at(prefixes, i);
-        if (prefix_contains(prefix, ip) && (prefix->length < ip_bits(ip) || !ipvs_device(facts)))
-            return prefix;
+    const unsigned longest = ipvs_device(facts) ? ip_bits(ip) - 1u : ip_bits(ip);
+    for (unsigned length = 0; facts->local_prefixes && length <= longest; length++) {
+        const struct prefix key = ip_network(ip, (uint8_t)length);
+        const struct prefix *found = sorted_find(facts->local_prefixes, &key);
+        if (found)
+            return found;
     }
     return NULL;
 }
@@ -131,8 +144,9 @@ bool real_network_around(const struct node_facts *facts, const struct ip *ip,
         own = ip->family == IP_V4 ? &to_node(object)->primary_v4 : &to_node(object)->primary_v6;
     if (!own || own->family == IP_NONE || !facts->link_addresses)
         return false;
-    sorted_each(const struct link_address, address, facts->link_addresses) {
-        if (!ip_equal(&address->ip, own) || address->length >= ip_bits(own))
+    const struct link_address *address;
+    for (size_t index = 0; (address = next_at(facts, own, &index));) {
+        if (address->length >= ip_bits(own))
             continue;
         *ret_network = ip_network(ip, address->length);
         return true;

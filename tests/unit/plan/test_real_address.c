@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whose an address is apart from Services, and what its claims say then. */
+#include <time.h>
+
+#include "base/macro.h"
 #include "linking.h"
 #include "nat_planning.h"
 #include "plan/real_address.h"
@@ -270,9 +273,84 @@ static void another_nodes_network_is_nobodys_service(void **state)
     assert_network(&world, "198.51.100.1", "");
 }
 
+/* Where other segments are of another size the guess is this node's still, and no wider. */
+static void the_guess_is_as_long_as_this_nodes_network(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, NODE("node-1", "{type: InternalIP, address: 192.0.2.1}"));
+    put(&world.planning, NODE("node-3", "{type: InternalIP, address: 198.51.100.3}"));
+    static const struct {
+        uint8_t length;
+        const char *near, *far;
+    } cases[] = {
+        { 26, "node-network: 198.51.100.0/26 of node-3", "" },
+        { 22, "node-network: 198.51.100.0/22 of node-3",
+          "node-network: 198.51.100.0/22 of node-3" },
+        { 32, "", "" }, /* of a fabric without networks: nothing is guessed */
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        sorted_each(struct link_address, address, &world.addresses)
+            address->length = address->ip.family == IP_V6 ? 64 : cases[i].length;
+        assert_network(&world, "198.51.100.1", cases[i].near);
+        assert_network(&world, "198.51.100.65", cases[i].far);
+    }
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* What it takes to ask of each address that kube-proxy's device has, and of one beside each. */
+static double seconds_of(uint32_t count)
+{
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, NODE("node-1", "{type: InternalIP, address: 2001:db8:1::1}"));
+    const uint32_t ipvs = link_named(&world.links, "kube-ipvs0")->ifindex;
+    for (uint32_t i = 0; i < count; i++) {
+        struct link_address address = { .ifindex = ipvs, .order = 100 + i, .length = 32 };
+        address.ip = (struct ip){ IP_V4, { 10, 98, (uint8_t)(i / 256), (uint8_t)(i % 256) } };
+        const struct prefix host = ip_host_prefix(&address.ip);
+        assert_int_equal(sorted_put(&world.addresses, &address), 0);
+        assert_int_equal(sorted_put(&world.prefixes, &host), 0);
+    }
+    const double begin = seconds();
+    for (uint32_t i = 0; i < count; i++) {
+        struct real_address real;
+        struct ip v4 = { IP_V4, { 10, 97, (uint8_t)(i / 256), (uint8_t)(i % 256) } };
+        struct ip v6 = { IP_V6,
+                         { 0x20, 0x01, 0x0d, 0xb8, 9, [14] = v4.bytes[2], [15] = v4.bytes[3] } };
+        assert_false(real_address_of(&world.planning.facts, &v4, &real));
+        v4.bytes[1] = 98;
+        assert_false(real_address_of(&world.planning.facts, &v4, &real));
+        assert_false(real_network_of(&world.planning.facts, &v6, &real));
+    }
+    return seconds() - begin;
+}
+
+/* Eight times as many addresses take eight times as long, not sixty-four times. */
+static void the_time_is_in_proportion(void **state)
+{
+    (void)state;
+    double ratio = 0;
+    for (int i = 0; i < 3; i++) {
+        const double few = seconds_of(1000), many = seconds_of(8000);
+        ratio = i == 0 || many / few < ratio ? many / few : ratio;
+    }
+    print_message("8000 addresses take %.1f times what 1000 take\n", ratio);
+    assert_true(ratio < 24);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_guess_is_as_long_as_this_nodes_network),
+        cmocka_unit_test(the_time_is_in_proportion),
         cmocka_unit_test(everybody_has_his_own),
         cmocka_unit_test(pods_have_theirs),
         cmocka_unit_test(kube_proxys_device_has_none),
