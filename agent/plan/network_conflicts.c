@@ -99,14 +99,17 @@ static void check_all_are_pods(const prefix_list *cluster, struct faults *faults
     }
 }
 
-/* The first ClusterIP that lies in no network of its family, where there is one; NULL: none does.
- */
-static const struct ip *stray_of(const prefix_list *services, const struct service *service)
+/* The first ClusterIP of a family that lies in none of its networks, where one is named; NULL: none
+ * does. */
+static const struct ip *stray_of(const prefix_list *services, const struct service *service,
+                                 uint8_t family)
 {
+    if (!has_family(services, family))
+        return NULL;
     for (uint32_t i = 0; i < service->address_count; i++) {
         const struct ip *ip = &service->addresses[i].ip;
         const struct prefix host = { *ip, ip_bits(ip) };
-        if (service->addresses[i].origin == ADDRESS_CLUSTER && has_family(services, ip->family) &&
+        if (service->addresses[i].origin == ADDRESS_CLUSTER && ip->family == family &&
             !around(services, &host))
             return ip;
     }
@@ -115,30 +118,55 @@ static const struct ip *stray_of(const prefix_list *services, const struct servi
 
 bool network_conflicts_concern(const struct config *config, const struct object *object)
 {
+    const prefix_list *services = &config->services.service_cidrs;
     return object && object->kind == KIND_SERVICE &&
-           stray_of(&config->services.service_cidrs, to_service(object));
+           (stray_of(services, to_service(object), IP_V4) ||
+            stray_of(services, to_service(object), IP_V6));
 }
 
-static void check_cluster_ips(const struct store *store, const prefix_list *services,
-                              struct faults *faults)
+/* Whether a ClusterIP of the family is in one of the networks. */
+static bool is_used(const struct store *store, const prefix_list *services, uint8_t family)
+{
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(store, KIND_SERVICE, &cursor));) {
+        const struct service *service = to_service(object);
+        for (uint32_t i = 0; i < service->address_count; i++) {
+            const struct ip *ip = &service->addresses[i].ip;
+            const struct prefix host = { *ip, ip_bits(ip) };
+            if (service->addresses[i].origin == ADDRESS_CLUSTER && ip->family == family &&
+                around(services, &host))
+                return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A cluster may have several networks of ClusterIPs: a ServiceCIDR object adds one while it runs,
+ * and agents read no such objects. So only a family of which all ClusterIPs lie outside is told.
+ */
+static bool check_cluster_ips(const struct store *store, const prefix_list *services,
+                              uint8_t family, struct faults *faults)
 {
     const struct object *object, *first = NULL;
     const struct ip *stray = NULL;
     char text[IP_STRLEN];
     for (size_t cursor = 0; (object = store_next(store, KIND_SERVICE, &cursor));) {
-        const struct ip *ip = stray_of(services, to_service(object));
+        const struct ip *ip = stray_of(services, to_service(object), family);
         if (!ip || (first && object_key_cmp(first, object) < 0))
             continue;
         first = object;
         stray = ip;
     }
-    if (first)
-        faults_add(faults, "services.serviceCIDRs",
-                   "name what --service-cluster-ip-range of kube-apiserver says, or take the key "
-                   "out",
-                   "%s, the ClusterIP of Service %s/%s, lies in none of its networks: addresses "
-                   "beside it that no Service has are not refused",
-                   ip_str(stray, text), first->namespace, first->name);
+    if (!first || is_used(store, services, family))
+        return false;
+    faults_add(faults, "services.serviceCIDRs",
+               "name what --service-cluster-ip-range of kube-apiserver and the ServiceCIDR "
+               "objects say, or take the key out",
+               "%s, the ClusterIP of Service %s/%s, lies in none of its networks: addresses "
+               "beside it that no Service has are not refused",
+               ip_str(stray, text), first->namespace, first->name);
+    return true;
 }
 
 static void check_egress(const struct config *config, struct faults *faults)
@@ -151,7 +179,7 @@ static void check_egress(const struct config *config, struct faults *faults)
     }
 }
 
-void network_conflicts(const struct store *store, const struct config *config,
+bool network_conflicts(const struct store *store, const struct config *config,
                        const prefix_list *own, struct faults *faults)
 {
     const struct key cluster = { "services.clusterCIDRs", "pods", &config->services.cluster_cidrs },
@@ -163,7 +191,7 @@ void network_conflicts(const struct store *store, const struct config *config,
                                   &config->services.external_ips };
     check_egress(config, faults);
     if (!config->services.enabled)
-        return;
+        return false;
     check_special(&cluster, faults);
     check_special(&services, faults);
     check_special(&balanced, faults);
@@ -176,5 +204,6 @@ void network_conflicts(const struct store *store, const struct config *config,
     check_all_are_pods(cluster.list, faults);
     check_pods(cluster.list, own, IP_V4, faults);
     check_pods(cluster.list, own, IP_V6, faults);
-    check_cluster_ips(store, services.list, faults);
+    const bool v4 = check_cluster_ips(store, services.list, IP_V4, faults);
+    return check_cluster_ips(store, services.list, IP_V6, faults) || v4;
 }

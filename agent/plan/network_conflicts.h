@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/fault.h"
 #include "config/config.h"
 #include "store/store.h"
@@ -15,7 +17,8 @@ bool network_conflicts_concern(const struct config *config, const struct object 
 
 /*
  * Adds a fault for each key of networks that can't be right, with the first that shows it. `own`:
- * this node's networks of pods, by its blocks and podCIDRs.
+ * this node's networks of pods, by its blocks and podCIDRs. Returns whether ClusterIPs are told, so
+ * that any other Service may end that fault.
  */
-void network_conflicts(const struct store *store, const struct config *config,
+bool network_conflicts(const struct store *store, const struct config *config,
                        const prefix_list *own, struct faults *faults);

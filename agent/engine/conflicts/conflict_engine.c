@@ -23,6 +23,7 @@ struct conflict_engine {
     struct engine_setup setup;
     prefix_list own; /* this node's networks, at the last look */
     bool changed;
+    bool strays; /* ClusterIPs were told: any Service has a say */
 };
 
 static struct conflict_engine *of(struct engine *engine)
@@ -72,7 +73,7 @@ static int note(struct engine *engine, const struct change *change, struct round
     const enum kind kind = (change->after ? change->after : change->before)->kind;
     (void)round;
     if (kind == KIND_SERVICE)
-        conflicts->changed |= is_inside(&conflicts->own, change->before) ||
+        conflicts->changed |= conflicts->strays || is_inside(&conflicts->own, change->before) ||
                               is_inside(&conflicts->own, change->after) ||
                               network_conflicts_concern(conflicts->setup.config, change->before) ||
                               network_conflicts_concern(conflicts->setup.config, change->after);
@@ -99,7 +100,8 @@ static int plan(struct engine *engine, struct round *round)
     if (r < 0)
         return r;
     advertisement_conflicts(conflicts->setup.store, &faults);
-    network_conflicts(conflicts->setup.store, conflicts->setup.config, &own, &faults);
+    conflicts->strays =
+        network_conflicts(conflicts->setup.store, conflicts->setup.config, &own, &faults);
     object_networks(conflicts->setup.store, conflicts->setup.config, &faults);
     block_conflicts(conflicts->setup.store, conflicts->setup.config, &faults);
     block_link_conflicts(conflicts->setup.store, conflicts->setup.config,
