@@ -116,6 +116,8 @@ static void gather_ingress(struct decoder *decoder, const struct doc *entry,
         return;
     struct service_address *address =
         gather(decoder, doc_get(entry, "ip"), ADDRESS_LOAD_BALANCER, gathered);
+    if (address)
+        address->kept = doc_get(entry, SERVICE_KEPT) != NULL;
     const struct doc *mode_node = doc_get(entry, "ipMode");
     const char *mode = decode_text(decoder, mode_node);
     if (!address || !mode || !*mode || strcmp(mode, "VIP") == 0)
@@ -303,7 +305,8 @@ static bool addresses_equal(const struct service *a, const struct service *b)
         return false;
     for (uint32_t i = 0; i < a->address_count; i++) {
         const struct service_address *left = &a->addresses[i], *right = &b->addresses[i];
-        if (address_cmp(left, right) != 0 || left->proxy_mode != right->proxy_mode)
+        if (address_cmp(left, right) != 0 || left->proxy_mode != right->proxy_mode ||
+            left->kept != right->kept)
             return false;
     }
     return true;
@@ -402,6 +405,8 @@ static void encode_ingress(const struct service *service, struct json *json)
         encode_ip(json, "ip", &address->ip);
         if (address->proxy_mode)
             json_string(json, "ipMode", "Proxy");
+        if (address->kept)
+            json_bool(json, SERVICE_KEPT, true);
         json_end_object(json);
     }
     json_end_array(json);

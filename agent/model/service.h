@@ -43,6 +43,7 @@ struct service_address {
     struct ip ip;
     enum address_origin origin;
     bool proxy_mode; /* ipMode: Proxy (KEP-1860): traffic goes to the address on the wire */
+    bool kept;       /* of a balancer, in no pool, and served since before there were pools */
 };
 
 enum family_policy { FAMILY_SINGLE, FAMILY_PREFER_DUAL, FAMILY_REQUIRE_DUAL };
@@ -109,6 +110,9 @@ struct service {
 
 /* The condition of a Service whose LoadBalancer addresses we give: True, or False and why not. */
 #define SERVICE_ASSIGNED "fingerpost.io/AddressAssigned"
+
+/* Member of an entry of status.loadBalancer.ingress in the copy on disk: service_address.kept. */
+#define SERVICE_KEPT "fingerpostKept"
 
 /* The condition of a Service that asks to be exported (plan/export.h) and is refused: False, for
  * this reason. Others have none. */

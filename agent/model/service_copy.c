@@ -33,3 +33,21 @@ int service_copy_with(const struct service *service, const struct ip *ips, size_
     changed.assigned = assigned;
     return object_copy(&changed.object, ret_object);
 }
+
+int service_copy_keeping(const struct service *service, const struct ip *kept, size_t count,
+                         struct object **ret_object)
+{
+    AUTOVEC VEC(struct service_address) addresses = { 0 };
+    if (vec_reserve(&addresses, service->address_count) < 0)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        struct service_address *address = &addresses.items[addresses.count++];
+        *address = service->addresses[i];
+        address->kept = false;
+        for (size_t j = 0; is_replaced(address) && j < count; j++)
+            address->kept |= ip_equal(&address->ip, &kept[j]);
+    }
+    struct service changed = *service;
+    changed.addresses = addresses.items;
+    return object_copy(&changed.object, ret_object);
+}

@@ -11,3 +11,7 @@
  */
 int service_copy_with(const struct service *service, const struct ip *ips, size_t count,
                       bool assigned, struct object **ret_object);
+
+/* A copy of it with these of its LoadBalancer addresses marked as kept, and no others; likewise. */
+int service_copy_keeping(const struct service *service, const struct ip *kept, size_t count,
+                         struct object **ret_object);

@@ -78,18 +78,18 @@ bool claim_is_our_class(const struct config *config, const struct service *servi
  * The configured ranges. Without these all but what is to be of a pool and is not: where there are
  * pools, an address that a status merely names is not taken for ours, unless whoever gives
  * addresses says that it looks after the Service: an edit of a pool that would orphan addresses is
- * not in force there. Another class's address is another balancer's in any case, and served here as
- * kube-proxy does.
+ * not in force there; or it was served before there were pools (kept). Another class's address is
+ * another balancer's in any case, and served here as kube-proxy does.
  */
 static bool is_balanced_here(const struct node_facts *facts, const struct service *service,
-                             const struct ip *ip)
+                             const struct service_address *address)
 {
     const prefix_list *ranges = &facts->config->services.load_balancer_ips;
     if (ranges->count)
-        return claim_in_ranges(ranges, ip);
+        return claim_in_ranges(ranges, &address->ip);
     return store_count(facts->store, KIND_IP_POOL) == 0 ||
-           !claim_is_our_class(facts->config, service) || service->assigned ||
-           advertised_pool(facts->store, ip);
+           !claim_is_our_class(facts->config, service) || service->assigned || address->kept ||
+           advertised_pool(facts->store, &address->ip);
 }
 
 enum address_reason claim_served(const struct node_facts *facts, const struct service *service,
@@ -117,7 +117,7 @@ enum address_reason claim_served(const struct node_facts *facts, const struct se
     case ADDRESS_LOAD_BALANCER:
         if (address->proxy_mode)
             return REASON_PROXY_MODE;
-        return is_balanced_here(facts, service, ip) ? REASON_ANNOUNCED : REASON_OUTSIDE_RANGES;
+        return is_balanced_here(facts, service, address) ? REASON_ANNOUNCED : REASON_OUTSIDE_RANGES;
     }
     return REASON_WRONG_TYPE;
 }

@@ -7,8 +7,9 @@
  * the pool came while no agent ran there is no such file: then what the kernel's export table has
  * is what was in service. An address is forgotten when a pool has it, or no Service names it.
  *
- * A Service all of whose addresses outside of pools are noted is marked in the store, as whoever
- * gives addresses marks those whose pool was edited (SERVICE_ASSIGNED): all planners go by that.
+ * Such addresses are marked in the store (service_address.kept): all planners go by that. A node
+ * that came when there were pools already can't know what others have served before: it says what
+ * it does not serve.
  */
 #include "pools/outside.h"
 
@@ -36,6 +37,7 @@ struct outside_keeper {
     struct sorted noted; /* struct ip */
     bool known; /* `noted` says what was served: by the file, or since there were no pools */
     bool without_pools; /* at the last look */
+    bool late;          /* this node came after the pools: `noted` may lack what others serve */
     bool due;           /* a look is due although nothing has changed */
 };
 
@@ -60,8 +62,11 @@ static int load(struct outside_keeper *keeper)
     int r = document_read(keeper->path, READER_JSON, &document, &faults);
     if (r == -ENOMEM)
         return r;
-    keeper->known = r == 1;
-    doc_each(node, r == 1 ? doc_get(document->root, "addresses") : NULL) {
+    const struct doc *list = r == 1 ? doc_get(document->root, "addresses") : NULL;
+    const struct doc *late = r == 1 ? doc_get(document->root, "late") : NULL;
+    keeper->known = list && list->type == DOC_LIST;
+    keeper->late = late && strcmp(late->text ? late->text : "", "true") == 0;
+    doc_each(node, keeper->known ? list : NULL) {
         struct ip ip;
         if (node->type == DOC_SCALAR && ip_parse(node->text, &ip) == 0 &&
             sorted_put(&keeper->noted, &ip) < 0)
@@ -80,6 +85,7 @@ static int save(const struct outside_keeper *keeper)
     sorted_each(const struct ip, ip, &keeper->noted)
         json_string(&json, NULL, ip_str(ip, buffer));
     json_end_array(&json);
+    json_bool(&json, "late", keeper->late);
     json_end_object(&json);
     text_add_char(&text, '\n');
     int r = text_error(&text);
@@ -169,65 +175,71 @@ static int list_served(const struct outside_keeper *keeper, struct sorted *ret_s
 
 struct outsider {
     const struct service *service;
-    VEC(struct ip) ips; /* all that its status names */
+    ip_list kept;             /* of its addresses outside of pools those that were served before */
+    struct text served, rest; /* these, and the others, in words */
+    bool stale;               /* the marks in the store are others */
 };
 
-/* Whether the Service is to be marked: what it has outside of pools was served before, all of it.
- */
-static int judge(const struct outside_keeper *keeper, struct outsider *outsider, struct text *which)
+static void outsider_done(struct outsider *outsider)
+{
+    vec_done(&outsider->kept);
+    text_done(&outsider->served);
+    text_done(&outsider->rest);
+}
+
+static int judge(const struct outside_keeper *keeper, struct outsider *outsider)
 {
     const struct service *service = outsider->service;
-    char text[IP_STRLEN];
-    bool all = true;
+    char ip[IP_STRLEN];
     for (uint32_t i = 0; i < service->address_count; i++) {
         const struct service_address *address = &service->addresses[i];
-        if (address->origin != ADDRESS_LOAD_BALANCER || address->proxy_mode)
-            continue;
-        if (vec_push(&outsider->ips, address->ip) < 0)
+        bool outside = is_outside(keeper, address);
+        bool kept = outside && sorted_find(&keeper->noted, &address->ip);
+        struct text *text = kept ? &outsider->served : &outsider->rest;
+        outsider->stale |= kept != address->kept;
+        if (kept && vec_push(&outsider->kept, address->ip) < 0)
             return -ENOMEM;
-        if (!is_outside(keeper, address))
-            continue;
-        all &= sorted_find(&keeper->noted, &address->ip) != NULL;
-        text_addf(which, "%s%s", which->length ? ", " : "", ip_str(&address->ip, text));
+        if (outside)
+            text_addf(text, "%s%s", text->length ? ", " : "", ip_str(&address->ip, ip));
     }
-    return text_error(which) < 0 ? -ENOMEM : all && which->length > 0;
+    return text_error(&outsider->served) < 0 ? -ENOMEM : text_error(&outsider->rest);
 }
 
-/* Whether the mark is ours: a controller's goes with a condition, and the pool keeper sees to its
- * own. */
-static bool is_marked(const struct outside_keeper *keeper, const struct service *service)
+static void add_faults(const struct outside_keeper *keeper, const struct outsider *outsider,
+                       struct faults *faults)
 {
-    return service->assigned && !(service->assigned_status && *service->assigned_status) &&
-           !keeper->options.config->pools.allocate;
-}
-
-static void add_fault(const struct service *service, const struct text *which,
-                      struct faults *faults)
-{
-    AUTOFREE char *place =
-        text_format("Service %s/%s", service->object.namespace, service->object.name);
-    faults_add(faults, place ? place : "Service",
-               "put it into an IPAddressPool (autoAssign: false gives it to nobody else), or into "
-               "services.loadBalancerIPs; or take it out of the Service's status",
-               "%s was served before there were IPAddressPools, and is in none of them: it is "
-               "served as before",
-               text_str(which));
+    const struct object *object = &outsider->service->object;
+    AUTOFREE char *text = text_format("Service %s/%s", object->namespace, object->name);
+    const char *place = text ? text : "Service";
+    if (outsider->kept.count)
+        faults_add(faults, place,
+                   "put it into an IPAddressPool (autoAssign: false gives it to nobody else), or "
+                   "into services.loadBalancerIPs; or take it out of the Service's status",
+                   "%s was served before there were IPAddressPools, and is in none of them: it is "
+                   "served as before",
+                   text_str(&outsider->served));
+    if (outsider->rest.length && !outsider->service->assigned &&
+        (outsider->kept.count || keeper->late))
+        faults_add(faults, place,
+                   "put it into an IPAddressPool, or into services.loadBalancerIPs; or take it out "
+                   "of the Service's status",
+                   "%s is in no IPAddressPool: this node does not serve it; %s",
+                   text_str(&outsider->rest),
+                   keeper->late ? "it came after the pools, and can't know whether other nodes "
+                                  "have served it before, and still do"
+                                : "what is written into a status after the first pool needs one");
 }
 
 static int keep_one(struct outside_keeper *keeper, const struct service *service,
                     struct faults *faults)
 {
-    struct outsider outsider = { .service = service };
-    AUTOTEXT struct text which = { 0 };
-    int r = judge(keeper, &outsider, &which);
-    if (r == 1)
-        add_fault(service, &which, faults);
-    if ((r == 1 && !service->assigned) || (r == 0 && is_marked(keeper, service))) {
-        int given = store_give(keeper->options.store, service, outsider.ips.items,
-                               outsider.ips.count, r == 1);
-        r = MIN(given, 0);
-    }
-    vec_done(&outsider.ips);
+    CLEANUP(outsider_done) struct outsider outsider = { .service = service };
+    int r = judge(keeper, &outsider);
+    if (r < 0)
+        return r;
+    add_faults(keeper, &outsider, faults);
+    if (outsider.stale)
+        r = store_keep(keeper->options.store, service, outsider.kept.items, outsider.kept.count);
     return MIN(r, 0);
 }
 
@@ -267,6 +279,7 @@ static int look(struct outside_keeper *keeper, struct faults *faults)
         const struct sorted old = keeper->noted;
         keeper->noted = served;
         served = old;
+        keeper->late |= !keeper->known && !keeper->without_pools && keeper->noted.count == 0;
         keeper->known = true;
         int written = save(keeper);
         if (written < 0)
@@ -286,6 +299,7 @@ static void forget(struct outside_keeper *keeper)
         log_error("%s cannot be removed: %s", keeper->path, strerror(errno));
     sorted_clear(&keeper->noted);
     keeper->known = false;
+    keeper->late = false;
     /* Ranges let in no more than they say: what was in service behind them the kernel knows. */
     keeper->without_pools = keeper->options.config->services.load_balancer_ips.count == 0;
 }

@@ -22,6 +22,17 @@ int store_give(struct store *store, const struct service *service, const struct 
     return r < 0 ? r : store_put(store, origin, copy);
 }
 
+int store_keep(struct store *store, const struct service *service, const struct ip *kept,
+               size_t count)
+{
+    const char *origin = store_origin(store, &service->object);
+    struct object *copy;
+    if (!origin)
+        return 0;
+    int r = service_copy_keeping(service, kept, count, &copy);
+    return r < 0 ? r : store_put(store, origin, copy);
+}
+
 int store_give_pod(struct store *store, const struct pod *pod, const ip_list *ips)
 {
     const char *origin = store_origin(store, &pod->object);

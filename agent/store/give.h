@@ -14,5 +14,9 @@
 int store_give(struct store *store, const struct service *service, const struct ip *ips,
                size_t count, bool assigned);
 
+/* Puts a copy of it in its place with these of its addresses marked as kept; likewise. */
+int store_keep(struct store *store, const struct service *service, const struct ip *kept,
+               size_t count);
+
 /* Puts a copy of a Pod that counts in its place, with these as its addresses; likewise. */
 int store_give_pod(struct store *store, const struct pod *pod, const ip_list *ips);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pools and advertisements of MetalLB's kinds: whose addresses are announced, and by which nodes."""
 
-from cluster import VIP, VIP6, announced_by, exported, start, tables
+from cluster import VIP, VIP6, announced_by, exported, start, tables, write_service
 from lab import wait_equal
 
 KIND = {"apiVersion": "metallb.io/v1beta1"}
@@ -74,6 +74,11 @@ def words(*addresses):
              "none of them: it is served as before")]
 
 
+def unserved(agent):
+    return [fault["message"].split("; ")[0] for fault in agent.faults()
+            if fault["subsystem"] == "pools" and "this node does not serve it" in fault["message"]]
+
+
 def test_the_first_pool_takes_nothing_out_of_the_network(lab):
     """What is announced when it comes stays, with a fault, over restarts, until a pool has it or nobody names it."""
     agents = start(lab)
@@ -108,3 +113,57 @@ def test_a_first_pool_that_came_while_no_agent_ran(lab):
     agents[0].start()
     wait_equal(lambda: told(agents[0]), words(VIP, VIP6), "the fault")
     announced_by(lab, node1, node2)
+
+
+SECOND = "203.0.113.99"
+
+
+def test_a_second_address_of_a_status_withdraws_nothing(lab):
+    """What was served before the first pool stays; what is written afterwards is not served, and told."""
+    agents = start(lab)
+    node1, node2 = lab.nodes
+    announced_by(lab, node1, node2)
+    write(lab, pool("lb", "198.51.100.0/28"))
+    wait_equal(lambda: told(agents[0]), words(VIP, VIP6), "the fault")
+    monitor = lab.monitor()
+    write_service(lab, "web", (VIP, VIP6, SECOND), {node1: True, node2: True})
+    wait_equal(lambda: unserved(agents[0]), [f"{SECOND} is in no IPAddressPool: this node does not serve it"], "the other fault")
+    assert told(agents[0]) == words(VIP, VIP6)
+    announced_by(lab, node1, node2)
+    announced_by(lab, addresses=[SECOND])
+    agents[0].kill()
+    agents[0].start()
+    agents[0].settled()
+    assert told(agents[0]) == words(VIP, VIP6)
+    assert monitor.losses(VIP) == []
+    write(lab, pool("lb", "198.51.100.0/28", f"{SECOND}/32"))
+    announced_by(lab, node1, node2, addresses=[VIP, VIP6, SECOND])
+    wait_equal(lambda: unserved(agents[0]), [], "no fault")
+
+
+def test_a_node_that_came_after_the_pools_says_what_it_does_not_serve(lab):
+    """Others may announce what it can't know of; a file that says nothing is no knowledge."""
+    agents = start(lab)
+    node1, node2 = lab.nodes
+    announced_by(lab, node1, node2)
+    write(lab, pool("lb", "198.51.100.0/28"))
+    for agent in agents:
+        wait_equal(lambda: told(agent), words(VIP, VIP6), "the fault")
+    record = agents[0].folder / "state/outside-pools.json"
+    agents[0].stop()
+    record.write_text("{}")
+    agents[0].start()
+    agents[0].settled()
+    assert told(agents[0]) == words(VIP, VIP6)
+    announced_by(lab, node1, node2)
+    agents[0].stop()
+    record.unlink()
+    node1.run("ip", "route", "flush", "table", "119")
+    node1.run("ip", "-6", "route", "flush", "table", "119")
+    for _ in range(2):
+        agents[0].start()
+        agents[0].settled()
+        wait_equal(lambda: unserved(agents[0]),
+                   [f"{VIP}, {VIP6} is in no IPAddressPool: this node does not serve it"], "the fault of a new node")
+        announced_by(lab, node2)
+        agents[0].stop()
