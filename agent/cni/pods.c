@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -129,7 +130,8 @@ static int call(const struct cni_request *request, const struct question *questi
 }
 
 /* The body of the question for a plan; `addresses` is NULL where agentd shall give them. */
-static void write_pod(struct text *out, const struct cni_request *request, const ip_list *addresses)
+static void write_pod(struct text *out, const struct cni_request *request, const ip_list *addresses,
+                      bool with_network)
 {
     struct json json = { .out = out };
     json_begin_object(&json, NULL);
@@ -137,7 +139,8 @@ static void write_pod(struct text *out, const struct cni_request *request, const
     json_string(&json, "name", request->pod_name);
     json_string(&json, "uid", request->pod_uid);
     json_string(&json, "sandbox", request->container);
-    json_string(&json, "network", request->network);
+    if (with_network)
+        json_string(&json, "network", request->network);
     json_bool(&json, "egressOnly", addresses != NULL);
     if (addresses) {
         char buffer[IP_STRLEN];
@@ -149,14 +152,30 @@ static void write_pod(struct text *out, const struct cni_request *request, const
     json_end_object(&json);
 }
 
-static int post_pod(const struct cni_request *request, const ip_list *addresses, char **ret_body,
-                    struct cni_error *error)
+static int try_post_pod(const struct cni_request *request, const ip_list *addresses,
+                        bool with_network, char **ret_body, struct cni_error *error)
 {
     AUTOTEXT struct text document = { 0 };
     AUTOFREE char *path = path_of(request, "");
-    write_pod(&document, request, addresses);
+    write_pod(&document, request, addresses, with_network);
     return call(request, &(struct question){ "POST", path, text_str(&document), PLAN_MS }, ret_body,
                 error);
+}
+
+/* Whether agentd is of before it kept networks. It takes no member that it does not know. */
+static bool knows_no_network(const struct cni_error *error)
+{
+    return error->code == CNI_REFUSED && strstr(error->message, ": network: unknown member");
+}
+
+/* An older agentd keeps no network of the interface, so that it is asked without. */
+static int post_pod(const struct cni_request *request, const ip_list *addresses, char **ret_body,
+                    struct cni_error *error)
+{
+    int r = try_post_pod(request, addresses, true, ret_body, error);
+    return r < 0 && knows_no_network(error)
+               ? try_post_pod(request, addresses, false, ret_body, error)
+               : r;
 }
 
 int pods_plan(const struct cni_request *request, struct plan *ret_plan, struct cni_error *error)
@@ -243,8 +262,13 @@ int pods_collect(const struct cni_request *request, struct cni_error *error)
     int r = write_live(&document, request, error);
     if (r < 0)
         return r;
-    return call(request, &(struct question){ "POST", "/v1/pods/gc", text_str(&document), USUAL_MS },
-                NULL, error);
+    r = call(request, &(struct question){ "POST", "/v1/pods/gc", text_str(&document), USUAL_MS },
+             NULL, error);
+    /* Without the network it would free those of all others. */
+    if (r < 0 && knows_no_network(error))
+        snprintf(error->remedy, sizeof(error->remedy),
+                 "agentd is older than agent-cni: update it; nothing is freed meanwhile");
+    return r;
 }
 
 int pods_ready(const struct cni_request *request, struct cni_error *error)

@@ -315,3 +315,43 @@ def test_check_finds_another_pods_wire(node, agent, pod):
     with pytest.raises(Refusal) as refusal:
         node.call("CHECK", pod, "c1")
     assert refusal.value.code == 102 and "other end" in refusal.value.message
+
+
+def older(agent):
+    """agentd of before networks had names: it takes no member that it does not know."""
+    known = agent.answer
+
+    def answer(method, path, document):
+        if document and "network" in document:
+            return 400, {"error": "body:1:85: network: unknown member", "remedy": "correct the body"}
+        return known(method, path, document)
+    agent.answer = answer
+
+
+def test_add_with_an_older_agentd(node, agent, pod):
+    """A plugin that was updated first goes on: it asks again without the network's name."""
+    older(agent)
+    node.call("ADD", pod, "c1")
+    node.call("CHECK", pod, "c1")
+    posts = [document for name, document in agent.asked if name == "POST /v1/pods/c1/eth0"]
+    assert ["network" in document for document in posts] == [True, False]
+    assert {**posts[0], "network": None} == {**posts[1], "network": None}
+    node.call("DEL", pod, "c1")
+    assert not agent.pods
+
+
+def test_gc_with_an_older_agentd_frees_nothing(node, agent, pod):
+    """Without the name it would free interfaces of every other network."""
+    node.call("ADD", pod, "c1")
+    older(agent)
+    with pytest.raises(Refusal) as refusal:
+        node.call("GC", None, "", "1.1.0", **{"cni.dev/valid-attachments": []})
+    assert "network: unknown member" in refusal.value.message and "agentd is older" in refusal.value.remedy
+    assert len(agent.pods) == 1
+
+
+def test_another_refusal_is_not_asked_again(node, agent, pod):
+    agent.answers["POST"] = 400, {"error": "body:1:2: sandbox: unknown member", "remedy": "none"}
+    with pytest.raises(Refusal):
+        node.call("ADD", pod, "c1")
+    assert [name.split()[0] for name, _ in agent.asked].count("POST") == 1
