@@ -147,6 +147,7 @@ int verb_flows(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text path = { 0 }, total = { 0 };
+    uint32_t own = 0;
 
     (void)args;
     text_addf(&path, "/v1/flows?limit=%" PRId64, ctl->limit ? ctl->limit : 100);
@@ -157,9 +158,14 @@ int verb_flows(const struct ctl *ctl, char **args)
     if (!items)
         return r;
     struct table *table = table_new(ctl, flow_columns);
-    doc_each(item, items)
-        flow_row(table, item);
-    text_add_count(&total, items->count, "flow");
+    doc_each(item, items) {
+        own += field_true(item, "own");
+        if (!field_true(item, "own"))
+            flow_row(table, item);
+    }
+    text_add_count(&total, items->count - own, "flow");
+    if (own)
+        text_addf(&total, ", and %u of the agent's own test packets (--json)", own);
     return table_print(table, "%s%s.\n", text_str(&total),
                        field_true(answer.root, "truncated") ? "; there are more (--limit)" : "");
 }

@@ -13,11 +13,14 @@
 
 #include "api/document.h"
 #include "api/view_nat.h"
+#include "base/ours.h"
+#include "model/node.h"
 
 enum { FLOWS_LOOKED_AT = 131072 };
 
 struct walk {
     struct json *json;
+    const struct store *store;
     const struct nat_live *live;
     const char *service; /* wanted; NULL: any */
     size_t left, looked_at;
@@ -35,6 +38,30 @@ static const char *name_of(struct walk *walk, uint32_t id)
         walk->id = id;
     }
     return walk->name;
+}
+
+/* Whose address the agent's own packets have: another Node's, or one that is nobody's. */
+static bool is_asker(const struct store *store, const struct ip *ip)
+{
+    static const struct ip strangers[] = { { IP_V4, { 192, 0, 2, 1 } },
+                                           { IP_V6, { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 } } };
+    const struct object *object;
+    if (ip_equal(ip, &strangers[ip->family == IP_V6]))
+        return true;
+    for (size_t cursor = 0; (object = store_next(store, KIND_NODE, &cursor));) {
+        const struct node *node = to_node(object);
+        if (ip_equal(ip, ip->family == IP_V6 ? &node->primary_v6 : &node->primary_v4))
+            return true;
+    }
+    return false;
+}
+
+/* Whether it is by all signs a packet of the agent's own: nat_firewall.c. */
+static bool is_own(const struct store *store, const struct nat_flow_view *flow)
+{
+    return flow->direct && flow->service == 0 &&
+           (flow->client_port == OURS_ASKING_PORT || flow->client_port == OURS_ANSWERED_PORT) &&
+           is_asker(store, &flow->client);
 }
 
 static const char *state_name(const struct nat_flow_view *flow)
@@ -59,7 +86,8 @@ static void write_direction(struct json *json, const char *key, const struct nat
     json_end_object(json);
 }
 
-static void write_flow(struct json *json, const struct nat_flow_view *flow, const char *service)
+static void write_flow(struct json *json, const struct nat_flow_view *flow, const char *service,
+                       bool own)
 {
     const bool rewritten =
         !ip_equal(&flow->source, &flow->client) || flow->source_port != flow->client_port;
@@ -80,6 +108,8 @@ static void write_flow(struct json *json, const struct nat_flow_view *flow, cons
     json_int(json, "idleSeconds", flow->idle_s);
     write_direction(json, "toEndpoint", flow, 0);
     write_direction(json, "fromEndpoint", flow, 1);
+    if (own)
+        json_bool(json, "own", true);
     json_end_object(json);
 }
 
@@ -96,7 +126,7 @@ static int on_flow(const struct nat_flow_view *flow, void *context)
         return 1;
     }
     walk->left--;
-    write_flow(walk->json, flow, service);
+    write_flow(walk->json, flow, service, is_own(walk->store, flow));
     return 0;
 }
 
@@ -105,6 +135,7 @@ bool view_flows(const struct api_state *state, const char *service, size_t limit
     struct json json = view_begin(out, "FlowList");
     struct walk walk = {
         .json = &json,
+        .store = state->store,
         .live = state->live,
         .service = service,
         .left = limit,

@@ -76,6 +76,10 @@ bool ours_is_service(uint8_t protocol);
 enum { OURS_SETLEN = 64 };
 const char *ours_exported_set(char buffer[static OURS_SETLEN]);
 
+/* The clients' ports of the agent's own packets, by which it asks whether a firewall drops what
+ * Services forward: a question, and one that is answered. */
+enum { OURS_ASKING_PORT = 50000, OURS_ANSWERED_PORT = 50001 };
+
 /* All tables that routes of ours stand in: the export table, the guard table, main. */
 enum { OURS_TABLES = 3 };
 void ours_tables(uint32_t export_table, uint32_t ret_tables[static OURS_TABLES]);

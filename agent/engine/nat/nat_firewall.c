@@ -30,6 +30,7 @@
 #include "apply/lookup.h"
 #include "base/clock.h"
 #include "base/macro.h"
+#include "base/ours.h"
 #include "base/text.h"
 #include "engine/nat/nat_answers.h"
 #include "engine/nat/nat_path.h"
@@ -39,8 +40,6 @@
 enum {
     CALM_MS = 5000, /* between two looks, while packets pass */
     TELL_AFTER = 2, /* looks without a packet that passed */
-    ASKING_PORT = 50000,
-    ANSWERED_PORT = 50001,
 };
 
 /* What became of the packets of one direction. */
@@ -74,7 +73,7 @@ static bool find_way(const struct nat_engine *engine, const struct firewall_aim 
     struct passage_way way = { .in = aim->uplink,
                                .source = *source,
                                .destination = endpoint->ip,
-                               .source_port = ASKING_PORT,
+                               .source_port = OURS_ASKING_PORT,
                                .destination_port = endpoint->port,
                                .protocol = aim->protocol,
                                .mark = nat_path_mark(engine->config) };
@@ -135,7 +134,7 @@ static void try_answer(struct nat_engine *engine, const struct passage_way *way,
 {
     struct passage_way question = *way, answer;
     struct passing ignored = { 0 };
-    question.source_port = ANSWERED_PORT;
+    question.source_port = OURS_ANSWERED_PORT;
     if (engine->seals || nat_routers_silent(engine) || !find_answer(engine, &question, &answer))
         return;
     if (try_way(engine, &question, &ignored))

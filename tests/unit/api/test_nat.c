@@ -125,6 +125,30 @@ static void test_flows(void **state)
     assert_true(view_flows(&nat->state->api, "default/gone", 1, &gone));
 }
 
+static void test_own_packets_are_told_from_flows(void **state)
+{
+    struct made_nat *nat = *state;
+    static const struct {
+        const char *client;
+        uint16_t port;
+        bool direct, own;
+    } cases[] = {
+        { "192.0.2.1", 50000, true, true },   { "192.0.2.1", 50001, true, true },
+        { "2001:db8::1", 50000, true, true }, { "192.0.2.1", 50002, true, false },
+        { "192.0.2.1", 50000, false, false }, { "10.0.2.5", 50000, true, false },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOTEXT struct text out = { 0 };
+        struct nat_flow_view *flow = made_flow(nat, 0, "10.224.0.3");
+        assert_int_equal(ip_parse(cases[i].client, &flow->client), 0);
+        flow->client_port = cases[i].port;
+        flow->direct = cases[i].direct;
+        view_flows(&nat->state->api, NULL, 10, &out);
+        assert_int_equal(strstr(text_str(&out), "\"own\":true") != NULL, cases[i].own);
+        nat->flows.count = 0;
+    }
+}
+
 static void test_flows_that_cannot_be_read_are_no_whole_list(void **state)
 {
     struct made_nat *nat = *state;
@@ -367,6 +391,7 @@ int main(void)
         WITH_STATE(test_diff_counts_what_verify_finds),
         WITH_STATE(test_maps),
         WITH_STATE(test_flows),
+        WITH_STATE(test_own_packets_are_told_from_flows),
         WITH_STATE(test_flows_that_cannot_be_read_are_no_whole_list),
         WITH_STATE(test_backends),
         WITH_STATE(test_copies_of_an_endpoint_are_one),
