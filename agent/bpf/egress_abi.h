@@ -184,7 +184,8 @@ struct egress_gateway_value {
 
 /*
  * "egress_pins", ARRAY of buckets: flows of pods, by nat_tuple as the pod sends, and where they go
- * (egress_pin_table.h). A way whose check is 0 is nobody's.
+ * (egress_pin_table.h); likewise packets in pieces (egress_piece.h). A way whose check is 0 is
+ * nobody's.
  */
 enum {
     EGRESS_PIN_BUCKETS = 16384,
@@ -210,15 +211,6 @@ struct egress_bucket {
     __u32 checks[EGRESS_PIN_WAYS]; /* pin_check() of the keys */
     __u32 owners[EGRESS_PIN_WAYS]; /* nat_check(address of the pod, 0) */
     struct egress_pin pins[EGRESS_PIN_WAYS];
-};
-
-/* "egress_pieces", LRU_HASH by nat_fragment_key: the gateway that a fragmented packet goes to, or
- * comes from. */
-struct egress_piece_value {
-    __u32 gateway; /* its index, of an answer with EGRESS_PIN_TRANSLATED */
-    __u32 check;   /* nat_check(&src, id) */
-    __u32 seen_s;  /* CLOCK_MONOTONIC */
-    __u32 zero;
 };
 
 /* "egress_paths", LRU_HASH by nat_addr, the other end of tunnels: what a router on the way said. */
@@ -329,7 +321,6 @@ enum egress_twin_port {
     MAP(GATEWAYS, egress_gateways) \
     MAP(NAMES, egress_names)       \
     MAP(PINS, egress_pins)         \
-    MAP(PIECES, egress_pieces)     \
     MAP(PATHS, egress_paths)       \
     MAP(CLIENTS, egress_clients)   \
     MAP(PORTS, egress_ports)       \

@@ -29,6 +29,7 @@
 #include "bpf/egress_cut.h"
 #include "bpf/egress_inbound.h"
 #include "bpf/egress_path.h"
+#include "bpf/egress_piece.h"
 #include "bpf/fou.h"
 #include "bpf/fou_error.h"
 #include "bpf/mss.h"
@@ -37,44 +38,8 @@
 #include "bpf/ways.h"
 
 enum {
-    NO_GATEWAY = 0xffffffffu, /* of a piece: its packet goes its own way */
-    PIECE_S = 15,             /* the least time that RFC 791 gives a packet to become whole */
-    TOO_BIG = 100,            /* no verdict: the packet is larger than packet->mtu */
+    TOO_BIG = 100, /* no verdict: the packet is larger than packet->mtu */
 };
-
-/* ---- pieces of fragmented packets ---- */
-
-ALWAYS_INLINE void piece_key(const struct nat_tuple *tuple, __u8 family, __u32 id,
-                             struct nat_fragment_key *ret_key)
-{
-    __builtin_memset(ret_key, 0, sizeof(*ret_key));
-    ret_key->src = tuple->src;
-    ret_key->dst = tuple->dst;
-    ret_key->id = id;
-    ret_key->protocol = family == 4 ? tuple->protocol : 0;
-}
-
-ALWAYS_INLINE void piece_put(const struct nat_tuple *tuple, __u8 family, __u32 id, __u32 gateway)
-{
-    struct nat_fragment_key key;
-    struct egress_piece_value value = { .gateway = gateway, .seen_s = now_s() };
-    piece_key(tuple, family, id, &key);
-    value.check = nat_check(&key.src, key.id);
-    bpf_map_update_elem(&egress_pieces, &key, &value, BPF_ANY);
-}
-
-/* Finds where the first fragment of a packet went, or came from. Returns 0 if it was not seen. */
-ALWAYS_INLINE int piece_find(const struct nat_tuple *tuple, __u8 family, __u32 id,
-                             __u32 *ret_gateway)
-{
-    struct nat_fragment_key key;
-    piece_key(tuple, family, id, &key);
-    const struct egress_piece_value *found = bpf_map_lookup_elem(&egress_pieces, &key);
-    if (!found || found->check != nat_check(&key.src, key.id) || now_s() - found->seen_s > PIECE_S)
-        return 0;
-    *ret_gateway = found->gateway;
-    return 1;
-}
 
 /* ---- what a pod sends ---- */
 
@@ -162,9 +127,10 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
 ALWAYS_INLINE int send_piece(struct __sk_buff *skb, struct room *room)
 {
     __u32 index;
-    if (!piece_find(&room->packet.tuple, room->packet.family, room->packet.fragment, &index))
+    if (!piece_find(&room->packet.tuple, room->packet.family, room->packet.fragment, PIECE_SENT,
+                    &index))
         return refuse(skb, room, EGRESS_CAUSE_FRAGMENT);
-    if (index == NO_GATEWAY)
+    if (index == EGRESS_PIN_INBOUND)
         return NEXT;
     const struct egress_gateway_value *gateway = gateway_at(index);
     if (!gateway)
@@ -180,7 +146,7 @@ ALWAYS_INLINE int go_straight(struct room *room)
     const struct packet *packet = &room->packet;
     note(room, EGRESS_TOLD_INBOUND);
     if (packet->first && !dry_run)
-        piece_put(&packet->tuple, packet->family, packet->fragment, NO_GATEWAY);
+        piece_put(&packet->tuple, packet->family, packet->fragment, PIECE_SENT, EGRESS_PIN_INBOUND);
     return NEXT;
 }
 
@@ -203,8 +169,8 @@ SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set
         return go_straight(room);
     if (r == PINNED_NOT && !pin_make(room, set))
         return refuse(skb, room, EGRESS_CAUSE_NO_GATEWAY);
-    if (packet->first)
-        piece_put(&packet->tuple, packet->family, packet->fragment, room->pin.gateway);
+    if (packet->first && !dry_run)
+        piece_put(&packet->tuple, packet->family, packet->fragment, PIECE_SENT, room->pin.gateway);
     return send_to_gateway(skb, room);
 }
 
@@ -348,7 +314,8 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip, __
         return 0;
     __u32 id = room->upper.fragment ? inner_id(skb, ip, &room->upper) : 0;
     if (shape == INNER_LATER)
-        return piece_find(&room->inner, packet->family, id, &index) && is_from_gateway(room, index);
+        return piece_find(&room->inner, packet->family, id, PIECE_GOT, &index) &&
+               is_from_gateway(room, index);
     if (shape == INNER_ERROR)
         room->key = room->quoted;
     else
@@ -356,7 +323,7 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip, __
     if (!is_answer(room, policy))
         return 0;
     if (room->upper.fragment)
-        piece_put(&room->inner, packet->family, id, room->pin.gateway);
+        piece_put(&room->inner, packet->family, id, PIECE_GOT, room->pin.gateway);
     return 1;
 }
 

@@ -31,13 +31,6 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 8192);
-    __type(key, struct nat_fragment_key);
-    __type(value, struct egress_piece_value);
-} egress_pieces SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, 8192);
     __type(key, struct nat_addr);
     __type(value, struct egress_path_value);
 } egress_paths SEC(".maps");

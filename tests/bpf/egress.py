@@ -78,10 +78,6 @@ class Bucket(Value):
     _fields_ = [("checks", u32 * PIN_WAYS), ("owners", u32 * PIN_WAYS), ("pins", Pin * PIN_WAYS)]
 
 
-class PieceValue(Value):
-    _fields_ = [("gateway", u32), ("check", u32), ("seen_s", u32), ("zero", u32)]
-
-
 class PathValue(Value):
     _fields_ = [("mtu", u32), ("check", u32), ("seen_s", u32), ("zero", u32)]
 
@@ -106,7 +102,7 @@ class DropValue(Value):
 
 SHARED = {
     "egress_control": (u32, Control), "egress_drops": (u32, DropValue),
-    "egress_pieces": (abi.FragmentKey, PieceValue), "egress_paths": (Address, PathValue),
+    "egress_paths": (Address, PathValue),
 }
 CLIENT = {
     "egress_pods": (Address, PodValue), "egress_routes": (RouteKey, RouteValue),
@@ -122,8 +118,7 @@ GATEWAY_MAPS = {
 STRUCTS = {
     "egress_control": Control, "egress_pod_value": PodValue, "egress_route_key": RouteKey,
     "egress_route_value": RouteValue, "egress_gateway_value": GatewayValue,
-    "egress_pin": Pin, "egress_bucket": Bucket, "egress_piece_value": PieceValue,
-    "egress_path_value": PathValue,
+    "egress_pin": Pin, "egress_bucket": Bucket, "egress_path_value": PathValue,
     "egress_client_value": ClientValue, "egress_ports_value": PortsValue,
     "egress_drop_value": DropValue,
 }

@@ -156,6 +156,28 @@ def test_fragments(client, family):
     assert client.drops() == {"fragment": 1}
 
 
+def test_fragments_of_another_pod(client, family):
+    """A pod that begins packets in pieces without end takes away no other pod's, neither way."""
+    gateway = go_out(client, family) and GATEWAY
+    client.pod(POD2[family])
+    out = [bytes(piece) for piece in pieces(family, POD1[family], OUTSIDE[family], sport=4007)]
+    back = [bytes(piece)[ETHER:] for piece in pieces(family, OUTSIDE[family], POD1[family], sport=53, dport=4007)]
+    assert client.send("client_in", out[0]).verdict == REDIRECT
+    assert answer(client, family, back[0], gateway)[0].verdict == NEXT
+    (first, *_) = pieces(family, POD2[family], OUTSIDE[family], macs=("pod2p", "pod2"))
+    raw, ifindex = bytearray(bytes(first)[:ETHER + 60]), client.world.index["pod2"]
+    at = ETHER + (4 if family == 4 else 46)
+    for number in range(20000):
+        raw[at:at + 2] = number.to_bytes(2, "big")
+        client.hooks["client_in"].run(bytes(raw), ifindex=ifindex, ingress_ifindex=ifindex)
+    assert client.drops() == {}
+    for piece in out[1:]:
+        assert client.send("client_in", piece).verdict == REDIRECT
+    for inner in back[1:]:
+        result, _ = answer(client, family, inner, gateway)
+        assert bytes(result.packet)[ETHER:] == inner
+
+
 def uncuttable(family):
     return {"ip": {"flags": "DF"}} if family == 4 else {}
 

@@ -23,8 +23,7 @@ def ping(family):
 
 def written(gateway):
     """All that a packet may leave behind."""
-    maps = [gateway.nat["flows"], gateway.nat["fragments"], gateway.nat["limits"],
-            gateway.maps["egress_pieces"]]
+    maps = [gateway.nat["flows"], gateway.nat["fragments"], gateway.nat["limits"]]
     arrays = [bytes(gateway.maps["egress_ports"][number]) for number in range(3)]
     arrays += [gateway.maps["egress_blocks"][number].value for number in range(8)]
     arrays += [bytes(gateway.nat["pressure"][0]), tuple(gateway.drops().items())]
