@@ -36,6 +36,14 @@ struct egress_block {
     int64_t since_wall_ms;
 };
 
+/* How the blocks of a gateway are spread. */
+struct egress_holders {
+    uint32_t blocks, clients;
+    uint32_t idle;     /* of the clients: without a flow in the last rounds of the sweep */
+    uint32_t most;     /* that a client has, */
+    struct ip address; /* this one */
+};
+
 /* What a client does at a gateway, since it became one. */
 struct egress_client_use {
     uint64_t packets, bytes; /* both directions */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks of source ports go back when their flows are over: a burst is not kept for life."""
 
+import re
+
 import pytest
 from lab import wait, wait_equal
 from lab.traffic import Connection, serve
@@ -55,6 +57,12 @@ def test_after_a_burst(world, family):
     used, blocks = use(world)
     assert used == BLOCKS and all(len(blocks[address(pod, family)]) == EACH for pod in world.bursts)
     assert seen(world, family, pod=world.third) is None, "nothing is left for the third"
+    def full():
+        return [fault for fault in world.gateway.agents[0].faults() if re.search(
+            rf"no block of source ports is left: {BLOCKS} are of 2 clients, \d of them idle; \S+ has {EACH}$",
+            fault["message"])]
+    (fault,) = wait(full, "who has the blocks")
+    assert "blocksPerClient" in fault["remedy"] or "portBlock" in fault["remedy"]
     wait(lambda: seen(world, family, pod=world.third), "the third pod gets a block", timeout=60)
     wait(lambda: use(world)[0] <= 4, "the rest goes back, too", timeout=60)
     one, two = (use(world)[1][address(pod, family)] for pod in world.bursts)

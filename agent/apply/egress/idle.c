@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "apply/egress/blocks.h"
+#include "apply/egress/seen.h"
 #include "apply/nat/addr.h"
 #include "base/clock.h"
 
@@ -107,6 +108,29 @@ static void end_round(void *context, int64_t now_ms)
             idle->since_ms = now_ms;
         else
             end_idle(gate, number, now_ms);
+    }
+}
+
+void egress_gate_holders(const struct egress_gate *gate, struct egress_holders *ret_holders)
+{
+    *ret_holders = (struct egress_holders){ 0 };
+    sorted_each(const struct installed_client, client, &gate->clients) {
+        const struct egress_ports_value *ports = &gate->ports[client->id];
+        uint32_t count = 0, idle = 0;
+        for (uint32_t i = 0; i < EGRESS_BLOCKS_MAX; i++) {
+            const uint32_t number = ports->blocks[i];
+            if (!number || number > gate->block_limit)
+                continue;
+            count++;
+            idle += gate->idle[number - 1].since_ms != 0;
+        }
+        ret_holders->clients += count > 0;
+        ret_holders->idle += count > 0 && idle == count;
+        ret_holders->blocks += count;
+        if (count > ret_holders->most) {
+            ret_holders->most = count;
+            ret_holders->address = client->address;
+        }
     }
 }
 

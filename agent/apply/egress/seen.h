@@ -23,3 +23,5 @@ uint64_t egress_plane_sent(const struct egress_plane *plane, const char *egress,
 bool egress_gate_client_use(const struct egress_gate *gate, const struct ip *address,
                             struct egress_client_use *ret_use);
 void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *ret_use);
+/* Who holds the blocks of source ports (idle.c). */
+void egress_gate_holders(const struct egress_gate *gate, struct egress_holders *ret_holders);
