@@ -269,6 +269,20 @@ static void check_fou_port(struct visit *visit)
                    "UDP port %u: %s", config->egress.port, strerror(errno));
 }
 
+/* No node can see it: what was never sent was not dropped. So it is said, not judged. */
+static void check_fou_edge(struct visit *visit)
+{
+    const struct config *config = visit->config;
+    if (!config || (!config->egress.enabled && !config->egress.gateway.enabled))
+        visit_skip(visit, "egress is not configured");
+    else
+        visit_skip(visit,
+                   "no node can see it: have routers at the edge drop UDP port %u in both "
+                   "directions (nft: iifname OUTSIDE udp dport %u drop, oifname likewise), and "
+                   "ToRs check the sources of what servers send (rp_filter=1, uRPF strict)",
+                   config->egress.port, config->egress.port);
+}
+
 /* Certificates and leases of others go by the time. */
 static bool needs_clock(const struct config *config)
 {
@@ -295,6 +309,7 @@ const struct check machine_checks[] = {
     { "machine.state", "state folder", "writable, with room", check_state },
     { "machine.ports", "ports", "free for the agent to listen on", check_ports },
     { "machine.fou", "egress' UDP port", "nobody else listens there", check_fou_port },
+    { "machine.edge", "the fabric's edge", "drops egress' UDP port", check_fou_edge },
     { "machine.clock", "clock", "right, and kept right", check_clock },
     { NULL },
 };

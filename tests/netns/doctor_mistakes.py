@@ -32,13 +32,13 @@ class Patient:
         self.wrapper = ()
         mount_bpffs(self.settings["paths"]["bpf"])
 
-    def doctor(self):
+    def doctor(self, verdicts=("warning", "failed")):
         words = ("doctor", "--config", str(self.agent.config_file), "--timeout=1s", "--json")
         done = self.node.run(*self.wrapper, program("agentctl"), "--socket", str(self.agent.socket), *words, check=False)
         document = json.loads(done.stdout)
         schema.check(document)
         assert done.returncode == int(document["failed"] > 0), done
-        return [item for item in document["items"] if item["verdict"] in ("warning", "failed")]
+        return [item for item in document["items"] if item["verdict"] in verdicts]
 
     def birdc(self, *words):
         return self.node.bird.birdc(*words)

@@ -289,6 +289,13 @@ def test_a_mistake_is_found_with_its_remedy(patient, name):
         assert all(item["remedy"] for item in items), items
 
 
+def test_what_no_node_can_see_is_said_and_not_judged(patient):
+    with settings(patient, egress={"enabled": True, "port": 5556}):
+        [edge] = [item for item in patient.doctor(("skipped",)) if item["check"] == "machine.edge"]
+        assert "drop UDP port 5556 in both directions" in edge["found"] and "rp_filter" in edge["found"]
+        assert patient.doctor() == []
+
+
 def test_nothing_is_found_beside_a_running_agent(patient):
     """Its own ports, routes, rules and svc0 are no mistakes."""
     patient.agent.start()
