@@ -8,6 +8,7 @@
  *
  *     local                                declared as                      escapes by
  *     a pointer from malloc()              AUTOFREE char *name = NULL       TAKE_PTR
+ *     the same, with a token in it         AUTOSECRET char *name = NULL     TAKE_PTR
  *     an object that x_free() ends         CLEANUP(x_freep) struct x *x     TAKE_PTR
  *     a descriptor                         AUTOCLOSE int fd = -1            TAKE_FD
  *     a vector of plain values             AUTOVEC ip_list ips = { 0 }      TAKE_STRUCT, vec_move()
@@ -67,11 +68,19 @@ static inline void freep(void *ptr)
     free(*(void **)ptr);
 }
 
+static inline void wipep(char **secret)
+{
+    if (*secret)
+        explicit_bzero(*secret, strlen(*secret));
+    free(*secret);
+}
+
 static inline void closep(int *fd)
 {
     if (*fd >= 0)
         (void)close(*fd);
 }
 
-#define AUTOFREE  CLEANUP(freep)
-#define AUTOCLOSE CLEANUP(closep)
+#define AUTOFREE   CLEANUP(freep)
+#define AUTOSECRET CLEANUP(wipep)
+#define AUTOCLOSE  CLEANUP(closep)

@@ -253,7 +253,7 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
 static int add_token(struct consul_request *request)
 {
     const struct consul_where *where = &request->client->where;
-    AUTOFREE char *content = NULL;
+    AUTOSECRET char *content = NULL;
     size_t size;
     if (where->token_file) {
         int r = file_read(where->token_file, TOKEN_MAX, &content, &size);

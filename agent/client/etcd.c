@@ -69,14 +69,6 @@ static void wipe(struct text *text)
         explicit_bzero(text->data, text->length);
 }
 
-/* One of them has the token. */
-static void drop_headers(struct etcd_request *request)
-{
-    for (const struct curl_slist *line = request->exchange.headers; line; line = line->next)
-        explicit_bzero(line->data, strlen(line->data));
-    curl_slist_free_all(TAKE_PTR(request->exchange.headers));
-}
-
 static void request_free(struct etcd_request *request)
 {
     if (!request)
@@ -84,7 +76,6 @@ static void request_free(struct etcd_request *request)
     if (request->call.data)
         forget_watch(request);
     etcd_session_forget(request);
-    drop_headers(request);
     if (request->kind == ETCD_LOGS_IN) {
         wipe(&request->body);
         wipe(&request->exchange.body);
@@ -219,7 +210,7 @@ static bool set_headers(struct etcd_request *request)
     const struct text *body = &request->body;
     const char *token =
         needs_token(request) ? etcd_session_token(request->client, &request->token) : NULL;
-    drop_headers(request);
+    curl_headers_free(TAKE_PTR(exchange->headers));
     return http_add_header(exchange, "Content-Type", "application/json") &&
            http_add_header(exchange, "Expect", "") &&
            (!token || http_add_header(exchange, "Authorization", token)) &&

@@ -71,7 +71,7 @@ int http_prepare(struct http_exchange *exchange, const struct http_limits *limit
 void http_done(struct http_exchange *exchange)
 {
     curl_easy_cleanup(exchange->transfer.easy);
-    curl_slist_free_all(exchange->headers);
+    curl_headers_free(exchange->headers);
     text_done(&exchange->body);
 }
 
@@ -95,7 +95,7 @@ bool http_set_files(struct http_exchange *exchange, const struct http_files *fil
 
 bool http_add_header(struct http_exchange *exchange, const char *name, const char *value)
 {
-    AUTOFREE char *line = text_format("%s:%s%s", name, *value ? " " : "", value);
+    AUTOSECRET char *line = text_format("%s:%s%s", name, *value ? " " : "", value);
     struct curl_slist *longer = line ? curl_slist_append(exchange->headers, line) : NULL;
     if (longer)
         exchange->headers = longer;

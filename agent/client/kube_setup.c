@@ -25,6 +25,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "loop/curl.h"
 
 enum {
     CONNECT_TIMEOUT_MS = 10000,
@@ -134,8 +135,8 @@ static void set_tls(struct setup *setup)
 /* Takes `line` over, which may be NULL without memory. */
 static void append(struct setup *setup, struct curl_slist **list, char *line)
 {
-    struct curl_slist *longer = line ? curl_slist_append(*list, line) : NULL;
-    free(line);
+    AUTOSECRET char *owned = line;
+    struct curl_slist *longer = owned ? curl_slist_append(*list, owned) : NULL;
     if (longer)
         *list = longer;
     else
@@ -156,7 +157,7 @@ static void add_token(struct setup *setup, const char *token)
 static void add_headers(struct setup *setup, const struct kube_call *call)
 {
     const struct kube_config *config = setup->config;
-    AUTOFREE char *content = NULL;
+    AUTOSECRET char *content = NULL;
     if (config->token_file)
         content = read_credential(setup, config->token_file, "token");
     const char *token = config->token_file ? content : config->token;
@@ -234,6 +235,6 @@ int kube_setup(CURL *easy, const struct kube_config *config, const struct kube_c
 
 void kube_lists_done(struct kube_lists *lists)
 {
-    curl_slist_free_all(lists->headers);
+    curl_headers_free(lists->headers);
     curl_slist_free_all(lists->connect_to);
 }

@@ -226,6 +226,13 @@ bool curl_peer_has_closed(const struct curl_loop *loop, int local_port)
     return false;
 }
 
+void curl_headers_free(struct curl_slist *headers)
+{
+    for (const struct curl_slist *line = headers; line; line = line->next)
+        explicit_bzero(line->data, strlen(line->data));
+    curl_slist_free_all(headers);
+}
+
 /* The length of what was measured at the beginning of the text; 0: it is something else. */
 static int measured_length(const char *text)
 {

@@ -45,6 +45,10 @@ void curl_loop_cancel(struct curl_loop *loop, struct curl_transfer *transfer);
  */
 bool curl_peer_has_closed(const struct curl_loop *loop, int local_port);
 
+/* Frees a list of headers. One may have a token, so they are wiped before; copies of libcurl are
+ * not. */
+void curl_headers_free(struct curl_slist *headers);
+
 /*
  * What libcurl has written into a transfer's error buffer, or its words for the code where that is
  * empty; written into `words`, which is returned. The times and sizes that it measured are left
