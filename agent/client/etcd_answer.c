@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "client/etcd_inside.h"
+#include "client/kube_refusal.h"
 #include "format/reader.h"
 
 static void add_etcd_message(const struct etcd_request *request, struct text *why)
@@ -118,6 +119,8 @@ void etcd_describe(const struct etcd_request *request, CURLcode code, struct etc
         text_addf(why, "HTTP status %d: ", answer->status);
         add_etcd_message(request, why);
     }
+    if (why->data)
+        kube_refusal_clean(why->data);
     answer->error = text_str(why);
     answer->remedy = answer->status ? remedy_of_status(answer->status, answer->error)
                                     : remedy_of_silence(http_failure(&request->exchange, code));

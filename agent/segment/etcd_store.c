@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -50,7 +51,7 @@ struct claim_request {
     char *over;                  /* the value that is written over; NULL: whichever */
     struct etcd_version version; /* that is written over */
     int64_t lease;               /* that the write is under */
-    int64_t limit_ms;
+    int64_t deadline_ms;         /* CLOCK_MONOTONIC: of a lease and the write under it together */
     claim_told told;
     void *context;
 };
@@ -144,7 +145,7 @@ static int send(struct claim_request *request, const char *path, const struct te
     const struct etcd_call call = {
         .path = path,
         .body = text_str(body),
-        .limit_ms = request->limit_ms,
+        .limit_ms = MAX(request->deadline_ms - clock_mono_ms(), 1),
         .answer_bytes = ANSWER_BYTES,
         .done = done,
         .context = request,
@@ -258,7 +259,7 @@ static int request_new(struct etcd_store *store, const struct claim_ask *ask,
     if (!request)
         return -ENOMEM;
     request->store = store;
-    request->limit_ms = ask->limit_ms;
+    request->deadline_ms = clock_mono_ms() + ask->limit_ms;
     request->told = ask->told;
     request->context = ask->context;
     request->key = text_format("%s%s", store->prefix, ask->key);

@@ -51,6 +51,7 @@ struct etcd_watch {
     uint64_t lists;
     bool told, standing; /* what the listener was told; the watch has begun */
     bool begun;          /* etcd has answered this request */
+    int64_t asked_ms;    /* when this request was sent */
     bool lost;           /* what is known does not hold any more */
     int64_t since_ms;
 };
@@ -169,7 +170,6 @@ static int take_message(struct etcd_watch *watch, const struct json_part *part)
     watch->header = news.header;
     if (news.created) {
         watch->begun = true;
-        backoff_reset(&watch->backoff);
         tell_standing(watch, NULL, NULL);
     }
     return 0;
@@ -203,14 +203,25 @@ static int on_data(void *context, const char *bytes, size_t size)
 
 /* ---- requests ---- */
 
+/* One that ends as soon as it has begun, as behind a balancer that is out of sorts, counts as a
+ * failure: it would begin without end. */
+static bool has_lasted(struct etcd_watch *watch)
+{
+    const bool lasted = watch->begun && clock_mono_ms() - watch->asked_ms >= SECOND_MS;
+    if (lasted)
+        backoff_reset(&watch->backoff);
+    return lasted;
+}
+
 static void on_watched(void *context, const struct etcd_answer *answer)
 {
     struct etcd_watch *watch = context;
+    const bool lasted = has_lasted(watch);
     watch->request = NULL;
     json_splitter_free(TAKE_PTR(watch->splitter));
     /* The round is over, or there is nothing to go on from: neither is a trouble of etcd. */
     if (watch->standing && (watch->lost || answer->status == 200)) {
-        go(watch, watch->lost ? backoff_next(&watch->backoff) : 0);
+        go(watch, watch->lost || !lasted ? backoff_next(&watch->backoff) : 0);
     } else {
         tell_standing(watch, answer->error ? answer->error : "the watch ended", answer->remedy);
         go(watch, backoff_next(&watch->backoff));
@@ -263,6 +274,7 @@ static int begin(struct etcd_watch *watch)
     call.body = text_str(&body);
     int r = text_error(&body);
     watch->begun = false;
+    watch->asked_ms = clock_mono_ms();
     if (!lists)
         await_news(watch);
     return r < 0 ? r : etcd_send(watch->client, &call, &watch->request);
@@ -280,6 +292,7 @@ static void on_time(void *context)
     struct etcd_watch *watch = context;
     const char *why = watch->request && !watch->begun ? "etcd says nothing" : NULL;
     if (watch->request) {
+        (void)has_lasted(watch);
         watch->silence.times++;
         stop(watch);
     }

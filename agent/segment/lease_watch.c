@@ -32,6 +32,10 @@ enum {
     SILENCE_MS = 150 * 1000, /* of a watch, at most; bookmarks come about once a minute */
     ANSWER_MS = 10 * 1000,   /* for the head of an answer, and for a list as a whole */
     REFUSAL_MAX = 4096,
+    AGAIN_MS = 250,
+    AGAIN_MOST_MS = 1000,   /* an address is to be back a second after the API */
+    REFUSED_MOST_MS = 5000, /* that will be said again */
+    AFTER_MOST_MS = 60000,
 };
 
 /* A Lease that is there, and in which of the lists it was named last. */
@@ -53,7 +57,9 @@ struct lease_watch {
     struct sorted known;             /* struct known_lease */
     uint64_t lists;
     bool listing;
-    int status;          /* of HTTP; 0: no answer yet */
+    int status; /* of HTTP; 0: no answer yet */
+    int64_t retry_after_ms;
+    int64_t asked_ms;    /* when this request was sent */
     struct text refusal; /* the body of an answer that is not 200 */
     const char *trouble; /* static: why the answer was given up */
     int64_t since_ms;
@@ -195,14 +201,17 @@ static void fail(struct lease_watch *watch, const char *why, const char *remedy)
     watch->version[0] = '\0';
     watch->since_ms = INT64_MAX;
     watch->listener.watching(watch->listener.context, why, remedy);
-    timer_arm(watch->timer, backoff_next(&watch->backoff));
+    watch->backoff.max_ms =
+        watch->status >= 400 && watch->status < 500 ? REFUSED_MOST_MS : AGAIN_MOST_MS;
+    const int64_t pause_ms = backoff_next(&watch->backoff);
+    timer_arm(watch->timer, MAX(pause_ms, MIN(watch->retry_after_ms, (int64_t)AFTER_MOST_MS)));
 }
 
 static void on_started(void *context, int status, int64_t retry_after_ms)
 {
     struct lease_watch *watch = context;
-    (void)retry_after_ms;
     watch->status = status;
+    watch->retry_after_ms = status == 200 ? 0 : retry_after_ms;
     if (status != 200 || watch->listing)
         return;
     await_news(watch);
@@ -216,6 +225,17 @@ static void end_refused(struct lease_watch *watch)
         watch->status, &watch->refusal,
         "allow the agent list and watch of leases (deploy/kubernetes/addresses.yaml)", why);
     fail(watch, why, remedy);
+}
+
+/* A good list says nothing of the watch that follows, nor does one that ends as it begins. */
+static int64_t good_pause_ms(struct lease_watch *watch)
+{
+    if (watch->listing)
+        return 0;
+    if (clock_mono_ms() - watch->asked_ms < SECOND_MS)
+        return backoff_next(&watch->backoff);
+    backoff_reset(&watch->backoff);
+    return AGAIN_MS;
 }
 
 static void on_ended(void *context, const char *error, const char *remedy)
@@ -234,8 +254,7 @@ static void on_ended(void *context, const char *error, const char *remedy)
     } else if (error || !*watch->version) {
         fail(watch, error ? error : "the answer is empty", remedy);
     } else {
-        backoff_reset(&watch->backoff);
-        timer_arm(watch->timer, watch->listing ? 0 : watch->backoff.initial_ms);
+        timer_arm(watch->timer, good_pause_ms(watch));
     }
 }
 
@@ -249,6 +268,7 @@ static void on_time(void *context)
     }
     kube_request_cancel(TAKE_PTR(watch->request));
     if (!watch->listing && watch->status == 200) {
+        backoff_reset(&watch->backoff);
         watch->silence.times++;
         begin(watch);
         return;
@@ -271,6 +291,8 @@ static void begin(struct lease_watch *watch)
     watch->listing = !*watch->version;
     watch->lists += watch->listing;
     watch->status = 0;
+    watch->retry_after_ms = 0;
+    watch->asked_ms = clock_mono_ms();
     watch->trouble = NULL;
     text_truncate(&watch->refusal, 0);
     json_splitter_free(watch->splitter);
@@ -298,7 +320,7 @@ int lease_watch_new(sd_event *event, struct kube_client *client, const char *nam
     watch->listener = *listener;
     watch->client = client;
     watch->known = (struct sorted)SORTED(struct known_lease, known_cmp);
-    watch->backoff = (struct backoff){ .initial_ms = SECOND_MS / 4, .max_ms = SECOND_MS };
+    watch->backoff = (struct backoff){ .initial_ms = AGAIN_MS, .max_ms = AGAIN_MOST_MS };
     watch->since_ms = INT64_MAX;
     watch->path = text_format(
         "/apis/coordination.k8s.io/v1/namespaces/%s/leases?labelSelector=" LEASE_LABEL, namespace);

@@ -12,6 +12,7 @@ from collections import namedtuple
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 LOGIN, WATCH, RANGE, VERSION = "/v3/auth/authenticate", "/v3/watch", "/v3/kv/range", "/version"
+GRANT, TXN = "/v3/lease/grant", "/v3/kv/txn"
 HEADER = {"cluster_id": "1", "member_id": "1", "revision": "7", "raft_term": "1"}
 
 Asked = namedtuple("Asked", "at path token")
@@ -68,9 +69,9 @@ class Handler(BaseHTTPRequestHandler):
             self.say(200, {"header": HEADER, "token": self.etcd.new_token()})
         elif self.path == WATCH:
             self.watch()
-        elif self.path == "/v3/lease/grant":
+        elif self.path == GRANT:
             self.say(200, {"header": HEADER, "ID": "5", "TTL": "600"})
-        elif self.path == "/v3/kv/txn":
+        elif self.path == TXN:
             self.say(200, {"header": HEADER, "succeeded": True})
         else:
             self.say(200, {"header": HEADER})

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims in an etcd behind a balancer, and one that refuses logins: what is asked, how often, and over what."""
+"""Claims in an etcd behind a balancer, one that refuses logins, stores whose watches fail: what is asked, and how often."""
 
 import time
 
 import pytest
+import scripted
 from lab import Lab, wait
-from scripted_etcd import LOGIN, RANGE, VERSION, WATCH, ScriptedEtcd
+from lab.authority import Authority, write_kubeconfig
+from scripted_etcd import GRANT, HEADER, LOGIN, RANGE, TXN, VERSION, WATCH, ScriptedEtcd
 from test_etcd import Claimant
 
 ADDRESS = "192.0.2.1"
@@ -17,6 +19,10 @@ def host_fixture(request):
         host = lab.nodes[0]
         host.ip("address", "add", f"{ADDRESS}/32", "dev", "lo")
         yield host
+
+
+def pass_time(seconds):
+    wait(lambda end=time.monotonic() + seconds: time.monotonic() > end, "some time", seconds + 10)
 
 
 LIMIT = 3  # of claimant.c, for an answer
@@ -66,6 +72,48 @@ def test_a_balancer_that_closes_idle_connections_ends_no_watch(host):
     one.end()
 
 
+def test_a_watch_that_ends_as_it_begins_is_not_asked_for_without_a_pause(host):
+    etcd = ScriptedEtcd(host, ADDRESS).start()
+    etcd.faults[WATCH] = lambda handler: handler.say(200, {"result": {"header": HEADER, "created": True}})
+    one = Claimant(host, etcd)
+    one.watch()
+    pass_time(4)
+    print(f"{etcd.count(WATCH)} watches in 4 s")
+    assert etcd.count(WATCH) <= 8
+    del etcd.faults[WATCH]
+    before = etcd.count(WATCH)
+    wait(lambda: etcd.count(WATCH) > before, "the watch", 10)
+    one.end()
+
+
+KINDS = {
+    "watch=1": (scripted.refuse(403), 8),
+    "leases": (scripted.refuse(429, Retry_After=30), 2),
+    "&watch=1": (lambda handler: handler.say(200, b""), 8),
+}
+
+
+@pytest.mark.lab(nodes=1)
+@pytest.mark.parametrize("what", KINDS)
+def test_a_watch_of_leases_that_is_refused_is_asked_for_ever_later(lab, tmp_path, what):
+    """Or ends as it begins; a list that is good says nothing of it."""
+    fault, most = KINDS[what]
+    pki = Authority(tmp_path, "ca")
+    [node] = lab.nodes
+    api = scripted.ScriptedApi(lab.client, lab.client.address4, scripted.server_context(
+        pki.issue("server", hosts=[lab.client.address4]))).start()
+    api.served.add("Lease")
+    server = f"https://{lab.client.address4}:{scripted.PORT}"
+    one = Claimant(node, str(write_kubeconfig(tmp_path / "kubeconfig", server, pki.certificate, {})), prefix="kube-system")
+    api.fail(what, fault)
+    one.say("watch")
+    pass_time(4)
+    print(f"{what}: {api.count('leases')} requests in 4 s, {api.count('watch=1')} watches")
+    assert 1 <= api.count("leases") <= 2 * most and api.count("watch=1") <= most
+    one.end()
+    api.stop()
+
+
 def test_many_requests_wait_for_one_login(user):
     """Also when a token is over in the midst of them: the one of a newer login is kept."""
     etcd, one = user
@@ -91,11 +139,11 @@ def test_many_requests_wait_for_one_login(user):
 
 def test_a_refused_login_is_not_asked_for_again_at_once(user):
     etcd, one = user
-    etcd.faults[LOGIN] = lambda handler: handler.say(400, {"code": 3, "message": "etcdserver: authentication failed"})
+    etcd.faults[LOGIN] = lambda handler: handler.say(400, {"code": 3, "message": "etcdserver: authentication failed\x1b[2J\n"})
     begun = time.monotonic()
     while time.monotonic() < begun + 4:
         for told in ask_all(one, 4):
-            assert told.outcome == "failed" and "authentication failed" in told.why, told
+            assert told.outcome == "failed" and told.why.endswith("authentication failed?[2J?"), told
     print(f"{len(one.told)} questions, {etcd.count(LOGIN)} logins in 4 s")
     assert 3 <= etcd.count(LOGIN) <= 6
     del etcd.faults[LOGIN]
@@ -115,6 +163,10 @@ def test_login_and_request_have_one_limit(user):
     seconds = time.monotonic() - begun
     print(f"{seconds:.1f} s: {told.why}")
     assert told.outcome == "failed" and seconds < LIMIT + 0.5
+    # So have a lease of etcd's and the write under it.
+    etcd.faults = {GRANT: slow, TXN: slow}
+    begun = time.monotonic()
+    assert one.ask("create", "a", "node-1").outcome == "failed" and time.monotonic() - begun < LIMIT + 0.5
     # A login that nobody answers holds up nobody for longer than he may wait.
     etcd.tokens.clear()
     etcd.faults = {LOGIN: lambda handler: time.sleep(LIMIT + 1)}
