@@ -31,9 +31,9 @@ KINDS = ("udp", "stream")
 class Path:
     """A lab, and a pod that sends to the host outside."""
 
-    def __init__(self, stack, variant):
+    def __init__(self, stack, variant, name=None):
         self.variant = variant
-        self.lab = stack.enter_context(Lab(f"bench-egress-{variant}",
+        self.lab = stack.enter_context(Lab(name or f"bench-egress-{variant}",
                                            nat=variant in ("ours", "idle")))
         self.one, self.two = self.lab.nodes
         self.pod = self.lab.pod(self.one, "client")

@@ -98,6 +98,9 @@ EGRESS_PLACES = {"egress": "", "egress-6.1-": ", Linux 6.1 in instructions",
                  "egress-6.12-": ", Linux 6.12 in instructions",
                  "egress-6.12-emulated-": ", Linux 6.12 in an emulator's time, which says little"}
 EGRESS_PAIRS = (("idle", "none"), ("ours", "none"), ("ours", "detour"), ("fou", "none"), ("ours", "fou"))
+EGRESS_PROGRAM_TEXTS = {"datagram": "a datagram that leaves by a gateway, at the pod's interface",
+                        "connection": "a connection's first packet there",
+                        "gateway": "such a datagram at the gateway"}
 EGRESS_LIMITS = {("idle", "none"): {"udp": 1.05, "stream": 1.05},
                  ("ours", "fou"): {"udp": 1 / 1.5, "stream": 1.0}}
 
@@ -127,6 +130,18 @@ def egress_figures():
     for family in (4, 6):
         for place, where in EGRESS_PLACES.items():
             found |= egress_place(place, where, family)
+    return found
+
+
+def egress_program_figures():
+    found = {}
+    for family in (4, 6):
+        name = f"egress-program{family}"
+        for kind, text in EGRESS_PROGRAM_TEXTS.items():
+            found[f"{name}-{kind}"] = ("ns", f"{text}, fastest tenth of single runs, IPv{family}", {})
+            if kind != "gateway":
+                found[f"{name}-{kind}-source"] = (
+                    "ratio", f"the same, to what it costs without the check of the source, IPv{family}", {"p50": 1.02})
     return found
 
 
@@ -236,7 +251,7 @@ def load_figures(count):
     }
 
 
-FIGURES |= nat_figures() | egress_figures() | egress_load_figures() | egress_failover_figures()
+FIGURES |= nat_figures() | egress_figures() | egress_program_figures() | egress_load_figures() | egress_failover_figures()
 
 
 def percentile(samples, percent):

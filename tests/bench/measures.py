@@ -18,6 +18,7 @@ from .egress_failover import egress_failover
 from .egress_guest import egress_guest
 from .egress_load import egress_load
 from .egress_path import egress_path
+from .egress_program import egress_program
 from .exports import exports
 from .nat_load import nat_first, nat_load_1k, nat_load_10k
 from .nat_path import nat_path
@@ -226,4 +227,4 @@ def large_yaml():
 # How often each is run; those of NAT and egress have rounds of their own.
 BENCHMARKS = {announce: 4, repair: 2, idle: 1, large_json: 3, large_yaml: 1, pools: 1, blocks: 1, cni: 1, exports: 1,
               nat_program: 1, nat_path: 1, nat_first: 1, nat_load_1k: 1, nat_load_10k: 1,
-              egress_path: 1, egress_load: 1, egress_failover: 1, egress_guest: 1}
+              egress_path: 1, egress_program: 1, egress_load: 1, egress_failover: 1, egress_guest: 1}
