@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/containerd.h"
@@ -25,7 +26,12 @@
 #define VERSION    "agent-cni " FINGERPOST_VERSION
 #define INSTALL_IT "agent-cni install, as root"
 
-enum { FILE_MAX = 1024 * 1024, PROGRAM_MAX = 64 * 1024 * 1024 };
+enum {
+    FILE_MAX = 1024 * 1024,
+    PROGRAM_MAX = 64 * 1024 * 1024,
+    TCX_MAJOR = 6, /* from Linux 6.6 on programs need no clsact qdisc */
+    TCX_MINOR = 6,
+};
 
 static bool gives_addresses(struct visit *visit)
 {
@@ -155,11 +161,47 @@ static void check_plugin(struct visit *visit)
         visit_good(visit, "%s, version " FINGERPOST_VERSION, path);
 }
 
+/* Whether programs stand in clsact qdiscs, and `ret_release` is the kernel's version. */
+static bool uses_clsact(const struct config *config, struct utsname *ret_release)
+{
+    unsigned major = 0, minor = 0;
+    if (!config || (!config->services.enabled && !config->egress.enabled))
+        return false;
+    if (uname(ret_release) < 0 || sscanf(ret_release->release, "%u.%u", &major, &minor) != 2)
+        return false;
+    return major < TCX_MAJOR || (major == TCX_MAJOR && minor < TCX_MINOR);
+}
+
+/* The plugin puts a qdisc "ingress" where our clsact is, for what a pod sends. */
+static void check_bandwidth(struct visit *visit)
+{
+    AUTOFREE char *path = NULL;
+    AUTOFREE char *ours = NULL;
+    AUTOFREE char *content = NULL;
+    struct utsname kernel;
+    size_t size;
+    if (!uses_clsact(visit->config, &kernel)) {
+        visit_skip(visit, "the kernel has TCX, or no program is wanted at pods");
+        return;
+    }
+    if (first_network(&path, &ours) < 0 || file_read(path, FILE_MAX, &content, &size) < 0)
+        return; /* pods.network says so where it matters */
+    if (strstr(content, "\"bandwidth\""))
+        visit_warn(visit,
+                   "use Linux 6.6 or later; until then, limit no pod by the annotation "
+                   "egress-bandwidth of kubernetes.io",
+                   "%s names the plugin bandwidth: with Linux %s, pods whose egress it limits "
+                   "do not start beside the agent's programs",
+                   path, kernel.release);
+}
+
 const struct check pod_checks[] = {
     { "pods.plugin", "CNI plugin", "agent-cni of this version, where the runtime looks",
       check_plugin },
     { "pods.network", "CNI network", "the first file of " CONF_DIR " names agent-cni",
       check_network },
+    { "pods.bandwidth", "bandwidth plugin", "it finds no clsact qdisc of ours at a pod",
+      check_bandwidth },
     { "pods.runtime", "container runtime", "it reads " CONF_DIR, check_runtime },
     { NULL },
 };

@@ -273,6 +273,16 @@ def etc(patient, files, plugin=PLUGIN, mode=0o644, **changes):
 
 
 @contextlib.contextmanager
+def bandwidth_before_tcx(patient, wrapper=("setarch", "--uname-2.6")):
+    """A network whose list has the plugin, and a kernel that says that it is older than TCX."""
+    listed = json.loads(OURS)
+    listed["plugins"].append({"type": "bandwidth", "capabilities": {"bandwidth": True}})
+    with etc(patient, {CNI: json.dumps(listed)}):
+        patient.wrapper = (*wrapper, *patient.wrapper)
+        yield
+
+
+@contextlib.contextmanager
 def proc(patient, folder, values):
     """A folder of /proc/sys of the doctor's own, with these numbers and no others."""
     own = Path(tempfile.mkdtemp(dir=patient.agent.folder))

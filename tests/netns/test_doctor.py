@@ -8,10 +8,11 @@ import json
 
 import pytest
 from doctor_mistakes import (
-    CLAIMS, CNI, CONTAINERD, OURS, PLUGIN, Patient, address_twice, answer_of, bird, claims_without_right, consul_answers,
-    consul_certificate, dead_bird, deaf_bird, etc, etcd_answers, etcd_certificate, fou_port_taken, ip, kube_certificate,
-    manifest, nft, no_config, node_object, nodes, opened_and_dropped, opened_by_another, our_routes, pins_of,
-    pods_among_services, port, program_of_xdp, settings, small_buffer, small_disk, sysctl, text_of_config,
+    CLAIMS, CNI, CONTAINERD, OURS, PLUGIN, Patient, address_twice, answer_of, bandwidth_before_tcx, bird,
+    claims_without_right, consul_answers, consul_certificate, dead_bird, deaf_bird, etc, etcd_answers,
+    etcd_certificate, fou_port_taken, ip, kube_certificate, manifest, nft, no_config, node_object, nodes,
+    opened_and_dropped, opened_by_another, our_routes, pins_of, pods_among_services, port, program_of_xdp,
+    settings, small_buffer, small_disk, sysctl, text_of_config,
 )
 from lab import Lab, objects
 from lab.authority import DAY
@@ -161,6 +162,7 @@ MISTAKES = {
         lambda p: etc(p, {CNI: OURS, CONTAINERD: '[plugins.cri.cni]\n  # conf_dir = "/a"\n  conf_dir = "/var/cni"\n'}),
         "pods.runtime", "containerd reads /var/cni", "--conf-dir",
     ),
+    "bandwidth": (bandwidth_before_tcx, "pods.bandwidth", "10-fingerpost.conflist names the plugin bandwidth", "Linux 6.6"),
     "no-plugin": (
         lambda p: etc(p, {CNI: OURS, "opt/cni/README": ""}, plugin=None), "pods.plugin", "/opt/cni/bin/agent-cni: No such", "agent-cni install",
     ),
@@ -276,6 +278,11 @@ def test_a_node_that_expects_no_session_may_have_none(patient):
 
 def test_nothing_is_found_where_pods_are_wired(patient):
     with etc(patient, {CNI: OURS, CONTAINERD: 'conf_dir = "/etc/cni/net.d"\n'}):
+        assert patient.doctor() == []
+
+
+def test_the_bandwidth_plugin_is_no_mistake_with_tcx(patient):
+    with bandwidth_before_tcx(patient, wrapper=()):
         assert patient.doctor() == []
 
 
