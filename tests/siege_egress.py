@@ -4,12 +4,16 @@ seconds, for the soak at any size. attack() floods; Kept is what may not break m
 
 import json
 import socket
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from lab.traffic import tool
 
 PINS = 131072  # flows that the pods of a node share room for
-FIRST = 8090  # where the ends listen: this port and the next
+FIRST = 8090  # where the ends listen: this port and the next three
+PUSH = b"push"
+PUSH_EVERY_S = 0.02
 ABSENT = {4: "198.18.0.0", 6: "2001:db8:bad::"}
 ABSENT_NETS = {4: "198.18.0.0/15", 6: "2001:db8:bad::/64"}
 
@@ -47,9 +51,11 @@ class Kept:
     """Flows of one pod and a host outside: begun by either, TCP and UDP. Afterwards `first`, "pod" or
     "outside", is who speaks first."""
 
+    OFFSET = 0  # of its ports
+
     def __init__(self, pod, outside, family, first):
         self.first = first
-        port = FIRST + (first == "pod")
+        port = FIRST + self.OFFSET + (first == "pod")
         self.pod, self.outside, self.family = pod, outside, family
         self.socks = []
         self.near, self.far = {}, {}  # by name: the pod's ends, and the others
@@ -97,40 +103,104 @@ class Kept:
     def __exit__(self, *_):
         self.close()
 
-    def broken(self):
-        """Which flows no longer carry: `first` speaks, and then the other one."""
+    def ends(self, name):
+        """Of a flow: who speaks first, and the other one."""
+        ends = (self.near[name], self.far[name])
+        return ends if self.first == "pod" else ends[::-1]
+
+    def target(self, name, end):
+        """Where an end has to send to; None: it is connected."""
+        if not name.startswith("udp"):
+            return None
+        return self.peer[name] if end is (self.far if name == "udp out" else self.near)[name] else None
+
+    def broken(self, kind=""):
+        """Which flows of that kind no longer carry: `first` speaks, and then the other one."""
         bad = []
-        for name in self.near:
-            ends = (self.near[name], self.far[name])
-            sender, receiver = ends if self.first == "pod" else ends[::-1]
+        for name in filter(lambda name: name.startswith(kind), self.near):
+            sender, receiver = self.ends(name)
             for one, two in ((sender, receiver), (receiver, sender)):
-                to = self.peer[name] if name.startswith("udp") and one is {
-                    "udp out": self.far, "udp in": self.near}[name][name] else None
-                said = passes(one, two, b"still here", to)
+                said = passes(one, two, b"still here", self.target(name, one))
                 if isinstance(said, OSError) or said[0] != b"still here":
                     bad.append((name, said))
                     break
         return bad
 
 
-def flood(host, kind, source, sources, target, count, log):
-    """Packets of ever new flows from a host; how many were sent."""
-    words = (kind, source, sources, 1024, 64000, target, 0, count, 0)
+class Pushed(Kept):
+    """The same, of which `first` speaks all the while, and the other one never."""
+
+    OFFSET = 2
+
+    def __init__(self, *words):
+        super().__init__(*words)
+        self.sent, self.failed, self.over = dict.fromkeys(self.near, 0), [], threading.Event()
+        self.thread = threading.Thread(target=self.push)
+        self.thread.start()
+
+    def push(self):
+        while not self.over.wait(PUSH_EVERY_S):
+            for name in self.sent:
+                sender, _ = self.ends(name)
+                to = self.target(name, sender)
+                try:
+                    sender.sendto(PUSH, to) if to else sender.send(PUSH)
+                    self.sent[name] += 1
+                except OSError as error:
+                    self.failed.append((name, error))
+
+    def stop(self):
+        self.over.set()
+        self.thread.join()
+
+    def received(self, name):
+        """How many of the pushes came. Of TCP all are waited for, of UDP what is there is taken."""
+        _, receiver = self.ends(name)
+        stream, got, end = name.startswith("tcp"), 0, time.monotonic() + 10
+        receiver.settimeout(1 if stream else 0.2)
+        while got < self.sent[name] * len(PUSH) and time.monotonic() < end:
+            try:
+                got += len(receiver.recv(65536))
+            except TimeoutError:
+                if not stream:
+                    break
+            except OSError as error:
+                self.failed.append((name, error))
+                break
+        return got // len(PUSH)
+
+    def broken(self):
+        """TCP loses nothing. What floods make a queue drop of UDP is no flow's end, which is seen afterwards."""
+        self.stop()
+        short = {name: (self.received(name), sent) for name, sent in self.sent.items()}
+        bad = [(name, counts) for name, counts in short.items()
+               if counts[0] != counts[1] and name.startswith("tcp")]
+        return self.failed + bad + super().broken()
+
+    def close(self):
+        self.stop()
+        super().close()
+
+
+def flood(host, kind, source, sources, target, count, turn):
+    """Packets of ever new flows from a host, in each turn others; how many were sent."""
+    log = f"flood-{len(host.processes)}-{kind}-{source}-{target}-{turn}.json"
+    words = (kind, source, sources, 1024 + turn, 64000, target, 0, count, 0)
     process = host.start(tool("spoof"), *map(str, words), log=log)
     assert process.wait(1800) == 0, (host.folder / log).read_text()
     return json.loads((host.folder / log).read_text())["sent"]
 
 
-def scan(pod, outside, family, tuples):
+def scan(pod, outside, family, tuples, turn=0):
     """A pod begins flows to the host outside, as itself."""
     return flood(pod, "udp", getattr(pod, f"address{family}"), 1, getattr(outside, f"address{family}"),
-                 tuples, f"scan-{family}.json")
+                 tuples, turn)
 
 
-def call(outside, pods, family, tuples):
+def call(outside, pods, family, tuples, turn=0):
     """Hosts outside send to ports of pods, datagrams and SYNs."""
     with ThreadPoolExecutor() as pool:
         runs = [pool.submit(flood, outside, kind, ABSENT[family], 60000,
-                            getattr(pod, f"address{family}"), tuples, f"call-{pod}-{kind}-{family}.json")
+                            getattr(pod, f"address{family}"), tuples, turn)
                 for pod in pods for kind in ("udp", "syn")]
         return sum(run.result() for run in runs)

@@ -23,11 +23,11 @@ def add_options(group):
                        help="for which nothing happens in a cluster, and nothing may be written")
 
 
-def tests(words, environment, *options):
-    """Runs some tests of tests/kube with more of everything: whether they passed, with the figures that they print as
+def tests(words, environment, *options, suite="kube"):
+    """Runs some tests of a suite with more of everything: whether they passed, with the figures that they print as
     JSON, or else their output."""
     done = subprocess.run(
-        ["/usr/bin/python3", "-m", "pytest", REPOSITORY / "tests/kube", "-k", words,
+        ["/usr/bin/python3", "-m", "pytest", REPOSITORY / "tests" / suite, "-k", words,
          "-q", "-s", "-p", "no:cacheprovider", *options],
         env={**os.environ, **environment, "FINGERPOST_BUILD": str(build_folder())},
         capture_output=True, text=True, check=False,

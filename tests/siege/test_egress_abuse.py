@@ -20,8 +20,8 @@ def world_fixture(lab):
     return build(lab, "allow")
 
 
-def build(lab, tunnels):
-    """`tunnels`: what becomes of FoU that a pod itself sends to a gateway."""
+def build(lab, tunnels, **gateway):
+    """`tunnels`: what becomes of FoU that a pod itself sends to a gateway; `gateway`: more settings of that."""
     first, lab.gateway = lab.nodes
     write_nodes(lab, lab.gateway)
     lab.guest, lab.other, lab.plain = (lab.pod(first, name) for name in ("guest", "other", "plain"))
@@ -30,7 +30,7 @@ def build(lab, tunnels):
               pod_object(lab.plain, annotation=None))
     lab.agent(first, egress={"enabled": True, "podTunnels": tunnels}, services={"enabled": False})
     lab.agent(lab.gateway, services={"enabled": False}, egress={"gateway": {
-        "ports": f"20000-{20000 + 4 * BLOCK - 1}", "portBlock": BLOCK, "blocksPerClient": 1}})
+        "ports": f"20000-{20000 + 4 * BLOCK - 1}", "portBlock": BLOCK, "blocksPerClient": 1, **gateway}})
     lab.wait_sessions()
     for block in (first.block4, first.block6):
         wait_equal(lambda: lab.tor.via(block), {first.role}, "the pods' block on the ToR")
