@@ -8,7 +8,8 @@ refused by an address that is announced; sieges of service NAT (soak_nat.py); po
 egress changes (soak_egress.py); egress gateways whose agents are killed (soak_gateways.py); writes to an
 API that is killed (soak_kube.py); addresses with one holder, whatever fails (soak_claims.py); ordinary
 life of a cluster (soak_life.py); `agentctl --watch` beside an agent that restarts (soak_watch.py); pods
-that come and go while agentd is killed (soak_pods.py); the siege of egress at full size (soak_siege.py); and
+that come and go while agentd is killed (soak_pods.py); the siege of egress at full size (soak_siege.py);
+FRR as the router (soak_fabric.py); and
 all packets of tests/bpf, and addresses on VLANs and bonds, with Debian's kernels (soak_guests.py). A run is named by its seed; the same
 seed makes the same changes, though not at the same moments.
 """
@@ -24,8 +25,8 @@ from cluster import VIP, VIP6, announced_by, exported, start, tables
 from lab import Lab, wait_equal
 from races import Race
 
-from . import (process, soak_claims, soak_egress, soak_gateways, soak_guests, soak_kube, soak_life, soak_nat, soak_pods,
-               soak_siege, soak_watch)
+from . import (process, soak_claims, soak_egress, soak_fabric, soak_gateways, soak_guests, soak_kube, soak_life,
+               soak_nat, soak_pods, soak_siege, soak_watch)
 from .edits import Edits
 
 SAID_EVERY = 20
@@ -154,7 +155,7 @@ def races(options, seed, say):
 def parts():
     return (restarts, edits, drains, races, *soak_nat.PARTS, *soak_egress.PARTS,
             *soak_gateways.PARTS, *soak_kube.PARTS, *soak_claims.PARTS, *soak_life.PARTS, *soak_watch.PARTS,
-            *soak_pods.PARTS, *soak_siege.PARTS, *soak_guests.PARTS)
+            *soak_pods.PARTS, *soak_siege.PARTS, *soak_fabric.PARTS, *soak_guests.PARTS)
 
 
 def attempt(part, options, seed, say):
