@@ -291,6 +291,8 @@ class Lab:
         self.tor = Tor(self.label, self.folder)
         self.client = Namespace(self.label, "client", self.folder)
         self.client.create(forwarding=False)
+        # A ToR behind a veth hashes what the sender's socket chose, which changes with each loss: no fabric sees that.
+        self.client.set_sysctls({"net/core/txrehash": 0})
         self.client.address4, self.client.address6 = "192.0.2.2", "2001:db8:c::2"
         self.tor.configure(
             f"link add client type veth peer name eth0 netns {self.client.name}",
