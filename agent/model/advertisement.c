@@ -32,7 +32,8 @@ static void refuse_lengths(struct decoder *decoder, const struct doc *spec, cons
                        key);
 }
 
-static void refuse_bgp(struct decoder *decoder, const struct doc *spec)
+/* Fields of both kinds that are told, and not gone by. */
+static void refuse_others(struct decoder *decoder, const struct doc *spec)
 {
     static const struct {
         const char *key, *way;
@@ -41,7 +42,11 @@ static void refuse_bgp(struct decoder *decoder, const struct doc *spec)
                          "and the class its communities in birdconf" },
         { "localPref", "give the Services a route class (annotation fingerpost.io/route-class) "
                        "and the class its preference in birdconf" },
+        { "asPathPrepend", "give the Services a route class (annotation fingerpost.io/route-class) "
+                           "and the class its prepends (bgp_path.prepend) in birdconf" },
         { "peers", "BIRD's export filters say which peer gets which route class" },
+        { "preferredNodeSelectors", "no node comes before another; name the nodes that may in "
+                                    "nodeSelectors" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         const struct doc *node = doc_get(spec, others[i].key);
@@ -49,6 +54,10 @@ static void refuse_bgp(struct decoder *decoder, const struct doc *spec)
             decode_warning(decoder, node, "%s is not taken from here: %s", others[i].key,
                            others[i].way);
     }
+}
+
+static void refuse_bgp(struct decoder *decoder, const struct doc *spec)
+{
     refuse_lengths(decoder, spec, "aggregationLength", 32);
     refuse_lengths(decoder, spec, "aggregationLengthV6", 128);
 }
@@ -71,6 +80,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
         decode_selectors(decoder, doc_get(spec, "ipAddressPoolSelectors"));
     advertisement->service_selectors = decode_selectors(decoder, doc_get(spec, "serviceSelectors"));
     advertisement->node_selectors = decode_selectors(decoder, doc_get(spec, "nodeSelectors"));
+    refuse_others(decoder, spec);
     if (object->kind == KIND_BGP_ADVERTISEMENT)
         refuse_bgp(decoder, spec);
     else

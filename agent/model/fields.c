@@ -33,7 +33,8 @@ struct field_rule {
 #define ADDRESSES                                                        \
     "clusterIP clusterIPs externalIPs loadBalancerIP loadBalancerClass " \
     "loadBalancerSourceRanges allocateLoadBalancerNodePorts ipFamilies ipFamilyPolicy"
-#define ADVERTISED "ipAddressPools ipAddressPoolSelectors serviceSelectors nodeSelectors"
+#define ADVERTISED \
+    "ipAddressPools ipAddressPoolSelectors serviceSelectors nodeSelectors preferredNodeSelectors"
 
 static const struct field_rule rules[] = {
     { NULL, "metadata",
@@ -79,7 +80,8 @@ static const struct field_rule rules[] = {
       "priority namespaces namespaceSelectors serviceSelectors" },
     { "BGPAdvertisement", "", "apiVersion kind metadata spec status" },
     { "BGPAdvertisement", "spec",
-      ADVERTISED " communities localPref peers aggregationLength aggregationLengthV6" },
+      ADVERTISED
+      " communities localPref asPathPrepend peers aggregationLength aggregationLengthV6" },
     { "L2Advertisement", "", "apiVersion kind metadata spec status" },
     { "L2Advertisement", "spec", ADVERTISED " interfaces" },
 };
