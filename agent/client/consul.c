@@ -95,6 +95,8 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
 {
     struct consul_request *request = context;
     char value[HEADER_VALUE_MAX];
+    if (!curl_head_fits(&request->exchange.transfer, size * count))
+        return 0;
     if (header_value(bytes, size * count, "X-Consul-Index", value))
         request->answer.index = strtoull(value, NULL, 10);
     if (header_value(bytes, size * count, "X-Consul-Results-Filtered-By-ACLs", value))
@@ -234,11 +236,9 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
     struct consul_request *request =
         CONTAINER_OF(transfer, struct consul_request, exchange.transfer);
     struct consul_answer *answer = &request->answer;
-    curl_off_t retry_after_s = 0;
     AUTOTEXT struct text why = { 0 };
-    (void)curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
     answer->status = http_status(&request->exchange);
-    answer->retry_after_ms = (int64_t)retry_after_s * 1000;
+    answer->retry_after_ms = curl_retry_after_ms(transfer->easy);
     describe(request, code, &why);
     answer->body = text_str(&request->exchange.body);
     answer->size = request->handler->data ? request->exchange.size : request->exchange.body.length;

@@ -46,6 +46,13 @@ static size_t on_body(char *bytes, size_t one, size_t count, void *context)
     return exchange->data(exchange->context, bytes, size) == 0 ? size : 0;
 }
 
+static size_t on_header(char *bytes, size_t one, size_t count, void *context)
+{
+    struct http_exchange *exchange = context;
+    (void)bytes;
+    return curl_head_fits(&exchange->transfer, one * count) ? one * count : 0;
+}
+
 int http_prepare(struct http_exchange *exchange, const struct http_limits *limits,
                  void (*done)(struct curl_transfer *transfer, CURLcode code))
 {
@@ -63,6 +70,8 @@ int http_prepare(struct http_exchange *exchange, const struct http_limits *limit
                 HTTP_SET(exchange, CURLOPT_TCP_KEEPIDLE, (long)limits->keepalive_s) &&
                 HTTP_SET(exchange, CURLOPT_TCP_KEEPINTVL, (long)limits->keepalive_s) &&
                 HTTP_SET(exchange, CURLOPT_ERRORBUFFER, exchange->error) &&
+                HTTP_SET(exchange, CURLOPT_HEADERFUNCTION, on_header) &&
+                HTTP_SET(exchange, CURLOPT_HEADERDATA, exchange) &&
                 HTTP_SET(exchange, CURLOPT_WRITEFUNCTION, on_body) &&
                 HTTP_SET(exchange, CURLOPT_WRITEDATA, exchange);
     return good ? 0 : -ENOMEM;
@@ -198,6 +207,8 @@ void http_tell(const struct http_exchange *exchange, CURLcode code, struct text 
     char words[CURL_ERROR_SIZE];
     if (exchange->too_long)
         text_addf(why, "the answer is longer than %zu bytes", exchange->limits.answer_bytes);
+    else if (curl_head_is_long(&exchange->transfer))
+        text_add(why, CURL_HEAD_LONG);
     else if (code != CURLE_OK)
         text_addf(why, "%s%s", words_for(http_failure(exchange, code)),
                   curl_error(code, exchange->error, words));

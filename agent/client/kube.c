@@ -46,19 +46,20 @@ struct kube_request {
 static void tell_started(struct kube_request *request)
 {
     long status = 0;
-    curl_off_t retry_after_s = 0;
     CURL *easy = request->transfer.easy;
     (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-    (void)curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after_s);
     if (request->started || status < 200)
         return; /* a trailer; an informational answer */
     request->started = true;
-    request->handler->started(request->context, (int)status, (int64_t)retry_after_s * 1000);
+    request->handler->started(request->context, (int)status, curl_retry_after_ms(easy));
 }
 
-/* Gets each line of the head, the empty one that ends it included. */
+/* Gets each line of the head, the empty one that ends it included, and each trailer. */
 static size_t on_header(char *bytes, size_t size, size_t count, void *context)
 {
+    struct kube_request *request = context;
+    if (!curl_head_fits(&request->transfer, size * count))
+        return 0;
     if (*bytes == '\r' || *bytes == '\n')
         tell_started(context);
     return size * count;
@@ -109,7 +110,8 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
         return;
     CLEANUP(request_freep) struct kube_request *owned = request;
     char words[CURL_ERROR_SIZE];
-    const char *error = curl_error(code, request->error, words);
+    const char *error =
+        curl_head_is_long(transfer) ? CURL_HEAD_LONG : curl_error(code, request->error, words);
     if (code == CURLE_ABORTED_BY_CALLBACK)
         error = "the connection ended before an answer came";
     char why[KUBE_ERROR_LEN];

@@ -22,8 +22,7 @@
 #include "base/macro.h"
 
 enum {
-    LEAVE_MAX_MS = 5 * 60 * 1000, /* that the API can ask for */
-    AWAY_MS = 5 * 1000,           /* without an answer at all: the API is away */
+    AWAY_MS = 5 * 1000, /* without an answer at all: the API is away */
 };
 
 const struct kube_writer_limits kube_writer_limits_default = {
@@ -112,7 +111,7 @@ static void conclude(struct job *job, const struct kube_result *result)
     if (result->outcome != KUBE_UNCERTAIN)
         kube_attempt_free(TAKE_PTR(job->attempt));
     if (again && result->outcome != KUBE_DONE) {
-        work_retry(work, MIN(result->retry_after_ms, (int64_t)LEAVE_MAX_MS));
+        work_retry(work, result->retry_after_ms);
     } else {
         job_free(job);
         work_done(work);

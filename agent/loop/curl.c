@@ -31,6 +31,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/macro.h"
 
 enum { CONNECTIONS_KEPT = 24 };
 
@@ -184,6 +185,7 @@ void curl_loop_free(struct curl_loop *loop)
 
 int curl_loop_start(struct curl_loop *loop, struct curl_transfer *transfer)
 {
+    transfer->head_bytes = 0;
     if (curl_easy_setopt(transfer->easy, CURLOPT_PRIVATE, transfer) != CURLE_OK ||
         curl_multi_add_handle(loop->multi, transfer->easy) != CURLM_OK)
         return -ENOMEM;
@@ -251,4 +253,17 @@ const char *curl_error(CURLcode code, const char *error, char words[static CURL_
         memmove(at, rest, strlen(rest) + 1);
     }
     return words;
+}
+
+bool curl_head_fits(struct curl_transfer *transfer, size_t bytes)
+{
+    transfer->head_bytes += bytes;
+    return !curl_head_is_long(transfer);
+}
+
+int64_t curl_retry_after_ms(CURL *easy)
+{
+    curl_off_t seconds = 0;
+    (void)curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+    return MIN(MAX((int64_t)seconds, 0), CURL_RETRY_AFTER_MAX_MS / 1000) * 1000;
 }

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <curl/curl.h>
 #include <systemd/sd-event.h>
@@ -22,6 +24,7 @@ struct curl_transfer {
     void (*done)(struct curl_transfer *transfer, CURLcode code);
     /* At its end: of its connection, which is libcurl's; CURL_SOCKET_BAD: that is closed. */
     curl_socket_t socket;
+    size_t head_bytes; /* of lines of the head and of trailers; see curl_head_fits() */
 };
 
 int curl_loop_new(sd_event *event, struct curl_loop **ret_loop); /* 0 or -errno */
@@ -48,6 +51,27 @@ bool curl_peer_has_closed(const struct curl_loop *loop, int local_port);
 /* Frees a list of headers. One may have a token, so they are wiped before; copies of libcurl are
  * not. */
 void curl_headers_free(struct curl_slist *headers);
+
+/*
+ * In CURLOPT_HEADERFUNCTION: counts a line of the head, or a trailer. False: the answer has more
+ * than CURL_HEAD_MAX bytes of them, and the callback is to end the transfer. libcurl keeps every
+ * line for curl_easy_header(); it bounds the head (300 KiB), but not trailers (seen with 7.88.1).
+ */
+enum { CURL_HEAD_MAX = 256 * 1024 };
+#define CURL_HEAD_LONG "the answer has more than 256 KiB of headers"
+bool curl_head_fits(struct curl_transfer *transfer, size_t bytes);
+static inline bool curl_head_is_long(const struct curl_transfer *transfer)
+{
+    return transfer->head_bytes > CURL_HEAD_MAX;
+}
+
+/*
+ * For how long the answer asks to be left alone (RFC 9110, Retry-After), in milliseconds; 0: it
+ * does not. At most CURL_RETRY_AFTER_MAX_MS, as the pauses between tries of our own: a proxy's page
+ * for an outage says an hour, and nobody would ask whether it is over.
+ */
+enum { CURL_RETRY_AFTER_MAX_MS = 30 * 1000 };
+int64_t curl_retry_after_ms(CURL *easy);
 
 /*
  * What libcurl has written into a transfer's error buffer, or its words for the code where that is

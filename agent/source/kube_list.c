@@ -61,7 +61,7 @@ int list_refused_part(struct reflector *reflector, const char *text, const struc
         r = key_set_add(&reflector->named, name.namespace, name.name);
     else if (r == 0)
         reflector->nameless = true;
-    return r < 0 ? reflector_give_up(reflector, "no memory for the list") : 0;
+    return r < 0 ? reflector_give_up(reflector, "%s", kube_objects_error(r)) : 0;
 }
 
 static int read_item(struct reflector *reflector, const struct json_part *part,
@@ -73,10 +73,10 @@ static int read_item(struct reflector *reflector, const struct json_part *part,
         doc_fault(document, document->root, &why, "an element of the list has no name");
         return list_refused_part(reflector, part->text, &why);
     }
-    if (kube_objects_put(&reflector->objects, document, document->root, &name) < 0 ||
-        key_set_add(&reflector->named, name.namespace, name.name) < 0)
-        return reflector_give_up(reflector, "no memory for the list");
-    return 0;
+    int r = kube_objects_put(&reflector->objects, document, document->root, &name);
+    if (r >= 0)
+        r = key_set_add(&reflector->named, name.namespace, name.name);
+    return r < 0 ? reflector_give_up(reflector, "%s", kube_objects_error(r)) : 0;
 }
 
 static int read_frame(struct reflector *reflector, const struct document *document)

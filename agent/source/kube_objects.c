@@ -21,7 +21,10 @@
 #include "format/quote.h"
 #include "source/kube.h"
 
-enum { MOST_TOLD = 50 }; /* objects whose faults are listed */
+enum {
+    MOST_TOLD = 50,    /* objects whose faults are listed */
+    MOST_KEPT = 10000, /* objects of which is kept what is wrong with them */
+};
 
 struct trouble {
     char *place; /* "Service default/web"; of text without a name "Service" */
@@ -105,6 +108,11 @@ static int note(struct kube_objects *objects, const struct object_name *name, bo
     }
     if (faults_none(&trouble.faults))
         return 0;
+    if (name && objects->troubles.count >= MOST_KEPT) {
+        bool refused = lists[0] && !faults_none(lists[0]);
+        faults_done(&trouble.faults);
+        return refused ? -E2BIG : 0; /* warnings are left out */
+    }
     int r = sorted_put(&objects->troubles, &trouble);
     if (r < 0)
         faults_done(&trouble.faults);
@@ -209,6 +217,12 @@ int kube_objects_refuse(struct kube_objects *objects, const char *text, const st
     return r < 0 ? r : name != NULL;
 }
 
+const char *kube_objects_error(int error)
+{
+    return error == -E2BIG ? "more than 10000 objects can't be read: all of it is refused"
+                           : "no memory for the objects";
+}
+
 bool kube_objects_deletes(const char *text)
 {
     static const char word[] = "\"DELETED\"";
@@ -280,7 +294,10 @@ void kube_objects_faults(const struct kube_objects *objects, struct faults *faul
     }
     if (objects->troubles.count > MOST_TOLD)
         faults_add(faults, kind_name(objects->kind), "mend those that are told, and see which come",
-                   "%zu more objects have faults", objects->troubles.count - MOST_TOLD);
+                   objects->troubles.count < MOST_KEPT
+                       ? "%zu more objects have faults"
+                       : "%zu more objects or still more have faults",
+                   objects->troubles.count - MOST_TOLD);
 }
 
 size_t kube_objects_unknown(const struct kube_objects *objects)

@@ -27,7 +27,8 @@ bool kube_object_name(const struct doc *object, struct object_name *ret_name);
 
 /*
  * Takes an object into the store. One that can't be used is told of, and what was known of it stays
- * in force. `object` is a map in the document. Returns 0 or -ENOMEM.
+ * in force. `object` is a map in the document. Returns 0, -ENOMEM, or -E2BIG: so many can't be used
+ * that nobody means them, and to note each would take the loop's time.
  */
 int kube_objects_put(struct kube_objects *objects, const struct document *document,
                      const struct doc *object, const struct object_name *name);
@@ -40,10 +41,13 @@ enum { KUBE_NAME_BUFFER = 640 };
 /*
  * Takes note of text that is no object, for reasons that the caller has found. Returns 1 and the
  * object's names, which its beginning shows and which are written to `buffer`; 0 if nobody knows
- * which object it was; -ENOMEM.
+ * which object it was; -ENOMEM or -E2BIG.
  */
 int kube_objects_refuse(struct kube_objects *objects, const char *text, const struct faults *why,
                         struct object_name *ret_name, char buffer[static KUBE_NAME_BUFFER]);
+
+/* What such an error says of the whole answer. Static. */
+const char *kube_objects_error(int error);
 
 /* True if text that is no object begins as an event does that says of one that it was deleted. */
 bool kube_objects_deletes(const char *text);

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/macro.h"
 #include "base/text.h"
+#include "loop/curl.h"
 #include "source/reflector.h"
 
 enum { STATUS_GONE = 410 };
@@ -36,7 +38,7 @@ int watch_refused_part(struct reflector *reflector, const char *text, const stru
     if (r > 0 && kube_objects_deletes(text))
         r = kube_objects_remove(&reflector->objects, &name);
     if (r < 0)
-        return reflector_give_up(reflector, "no memory for an event");
+        return reflector_give_up(reflector, "%s", kube_objects_error(r));
     reflector->changed(reflector->context);
     return 0;
 }
@@ -54,7 +56,7 @@ static int read_error(struct reflector *reflector, const struct document *docume
         code && code->type == DOC_SCALAR && strtol(code->text, NULL, 10) == STATUS_GONE;
     const struct doc *pause = doc_get(doc_get(status, "details"), "retryAfterSeconds");
     if (doc_int(document, pause, 0, INT32_MAX, &retry_after_s, &ignored) > 0)
-        reflector->retry_after_ms = retry_after_s * 1000;
+        reflector->retry_after_ms = MIN(retry_after_s * 1000, CURL_RETRY_AFTER_MAX_MS);
     return reflector_give_up(reflector, "the API ended the watch: %s",
                              scalar ? message->text : "it does not say why");
 }
@@ -83,8 +85,8 @@ static int read_event(struct reflector *reflector, const struct json_part *part,
         return reflector_give_up(reflector, "what comes is no event of a watch");
 
     int r = bookmark ? 0 : take_object(reflector, document, object, deleted);
-    if (r == -ENOMEM)
-        return reflector_give_up(reflector, "no memory for an event");
+    if (r == -ENOMEM || r == -E2BIG)
+        return reflector_give_up(reflector, "%s", kube_objects_error(r));
     (void)reflector_read_version(object, reflector->version);
     if (r < 0) {
         AUTOFAULTS struct faults why = { 0 };

@@ -35,10 +35,10 @@
 #include "loop/timer.h"
 
 enum {
-    ABSENCES_MEANT = 3, /* looks in vain until what was known of a kind is given up */
-    LOOKS_OF_NEED = 6,  /* in place of one look, while a kind is missed */
-    BURST = 10,         /* events: the API drops a watch that is this far behind */
-    RETRY_AFTER_MAX = 5 * 60 * 1000,
+    ABSENCES_MEANT = 3,   /* looks in vain until what was known of a kind is given up */
+    LOOKS_OF_NEED = 6,    /* in place of one look, while a kind is missed */
+    BURST = 10,           /* events: the API drops a watch that is this far behind */
+    LONG_PAUSE_MS = 5000, /* asked for by the API: it is told, though it is the first failure */
 };
 
 const struct kube_timing kube_timing_default = {
@@ -60,7 +60,7 @@ static void start_task(struct reflector *reflector, enum reflector_task task);
 static void succeed(struct reflector *reflector)
 {
     reflector->failures = 0;
-    reflector->unreachable = false;
+    reflector->unreachable = reflector->long_pause = false;
     reflector->remedy = NULL;
     backoff_reset(&reflector->backoff);
     reflector->status->error[0] = '\0';
@@ -80,8 +80,8 @@ static void fail_with_remedy(struct reflector *reflector, const char *why, const
     status->state = KUBE_WAITING;
     reflector->unreachable = reflector->http_status == 0;
     free(TAKE_PTR(reflector->continuation));
-    int64_t asked_ms = MIN(reflector->retry_after_ms, RETRY_AFTER_MAX);
-    timer_arm(reflector->retry, asked_ms + backoff_next(&reflector->backoff));
+    reflector->long_pause |= reflector->retry_after_ms > LONG_PAUSE_MS;
+    timer_arm(reflector->retry, reflector->retry_after_ms + backoff_next(&reflector->backoff));
     reflector->changed(reflector->context);
 }
 

@@ -70,6 +70,7 @@ struct reflector {
     bool relist;                    /* a list comes before the next watch */
     bool fresh;                     /* listed, and no watch has lasted since */
     unsigned failures;              /* in a row */
+    bool long_pause;                /* one of them asked to be left alone for long */
     bool unreachable;               /* the last one: there was no answer at all */
     const char *remedy;             /* of the last one; static, or NULL */
     unsigned absences;              /* in a row */
@@ -94,10 +95,11 @@ struct reflector {
     unsigned elements; /* of this one and those before it; events of a watch */
 };
 
-/* One failure may happen to anybody: a fault is told of from the second in a row on. */
+/* One failure may happen to anybody: a fault is told of from the second in a row on, or from one
+ * that the next try has to wait for. */
 static inline bool reflector_fails(const struct reflector *reflector)
 {
-    return reflector->failures > 1;
+    return reflector->failures > 1 || reflector->long_pause;
 }
 
 /*

@@ -7,8 +7,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/macro.h"
 #include "client/kube.h"
 #include "fake_api.h"
+#include "loop/curl.h"
 
 #include "cmocka_all.h"
 #include "run_until.h"
@@ -236,6 +238,45 @@ static void a_refusal_has_a_body_and_a_time(void **state)
     assert_string_equal(text_str(&fx->answer.body), "later");
 }
 
+/* An hour is a proxy's page for an outage: it is asked again before. */
+static void a_time_to_wait_is_bounded(void **state)
+{
+    struct fixture *fx = *state;
+    static const char *const headers[] = { "Retry-After: 3600\r\n",
+                                           "Retry-After: 9223372036854775807\r\n" };
+    use(fx, config_of(fx->api.url));
+    for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
+        get(fx, "/");
+        fake_peer_answer(fx->peer, 503, headers[i], "maintenance");
+        run_until(fx, fx->answer.ended);
+        assert_int_equal(fx->answer.retry_after_ms, CURL_RETRY_AFTER_MAX_MS);
+    }
+}
+
+/* libcurl keeps each trailer for its callers, and bounds only the head. */
+static void trailers_without_end_end_the_answer(void **state)
+{
+    struct fixture *fx = *state;
+    static const char head[] =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n";
+    char trailer[2048] = "X-T: ";
+    memset(trailer + 5, 'y', sizeof(trailer) - 7);
+    memcpy(trailer + sizeof(trailer) - 2, "\r\n", 2);
+    use(fx, config_of(fx->api.url));
+    get(fx, "/");
+    fake_peer_send(fx->peer, head, sizeof(head) - 1);
+    for (size_t sent = 0; sent < 2 * CURL_HEAD_MAX && !fx->answer.ended; sent += sizeof(trailer)) {
+        fake_peer_send(fx->peer, trailer, sizeof(trailer));
+        while (sd_event_run(fx->event, 0) > 0)
+            ;
+    }
+    if (!fx->answer.ended)
+        fake_peer_send(fx->peer, "\r\n", 2);
+    run_until(fx, fx->answer.ended);
+    assert_true(fx->answer.failed);
+    assert_string_equal(fx->answer.error, CURL_HEAD_LONG);
+}
+
 static void an_interim_answer_is_none(void **state)
 {
     struct fixture *fx = *state;
@@ -439,6 +480,8 @@ int main(void)
         TEST(a_read_is_sent_again_where_the_connection_was_dead),
         TEST(pieces_come_as_they_are_sent),
         TEST(a_refusal_has_a_body_and_a_time),
+        TEST(a_time_to_wait_is_bounded),
+        TEST(trailers_without_end_end_the_answer),
         TEST(an_interim_answer_is_none),
         TEST(a_redirect_is_not_followed),
         TEST(a_cut_connection_is_an_error),

@@ -235,6 +235,24 @@ static void few_of_many_faults_are_told(void **state)
     assert_int_equal(fx->status.unknown_files, 60);
 }
 
+/* Noting each of some 100,000 took the loop from its watchdog: what is such a list is refused. */
+static void a_list_of_nothing_but_faults_is_refused(void **state)
+{
+    struct fixture *fx = *state;
+    AUTOTEXT struct text list = { 0 };
+    text_add(&list, "{\"items\":[");
+    for (int i = 0; i < 10001; i++)
+        text_addf(&list, "%s{\"metadata\":{\"name\":\"s%d\",\"namespace\":\"d\"},\"spec\":5}",
+                  i ? "," : "", i);
+    text_add(&list, "],\"metadata\":{\"resourceVersion\":\"20\"}}");
+    fx->lists[KIND_SERVICE] = GOOD;
+    start_and_sync(fx);
+    fx->lists[KIND_SERVICE] = text_str(&list);
+    say_event(fx, KIND_SERVICE, "ERROR", "{\"code\":410,\"message\":\"too old\"}");
+    run_until(fx, find_fault(fx, "Service", "Service", "more than 10000 objects can't be read"));
+    assert_int_equal(store_count(fx->store, KIND_SERVICE), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +264,7 @@ int main(void)
         TEST(an_element_without_a_name_takes_nothing_out),
         TEST(an_element_that_is_too_long_is_passed_over),
         TEST(few_of_many_faults_are_told),
+        TEST(a_list_of_nothing_but_faults_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,6 +149,36 @@ static void reconnecting_costs_nothing(void **state)
     assert_true(has_service(fx, "web", "10.0.0.1"));
 }
 
+static bool refuse_for_an_hour(struct fixture *fx, struct fake_peer *peer, enum kind kind)
+{
+    if (kind != KIND_SERVICE)
+        return false;
+    fx->hook = NULL;
+    fake_peer_answer(peer, 503, "Retry-After: 3600\r\n", "");
+    return true;
+}
+
+/* The first failure of a kind; but nobody asks again before the pause is over. */
+static void a_long_time_to_wait_is_told(void **state)
+{
+    struct fixture *fx = *state;
+    fx->hook = refuse_for_an_hour;
+    start_source(fx);
+    run_until(fx, find_fault(fx, "Service", "Service", "503: the API does not answer as asked"));
+    assert_int_equal(fx->listed[KIND_SERVICE], 1);
+}
+
+static void so_is_the_one_of_an_error(void **state)
+{
+    struct fixture *fx = *state;
+    fx->lists[KIND_SERVICE] = WEB;
+    start_and_sync(fx);
+    say_event(fx, KIND_SERVICE, "ERROR",
+              "{\"kind\":\"Status\",\"code\":429,\"message\":\"busy\",\"details\":"
+              "{\"retryAfterSeconds\":1000000000}}");
+    run_until(fx, find_fault(fx, "Service", "Service", "the API ended the watch: busy"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +186,8 @@ int main(void)
         TEST(a_kind_that_is_forbidden_is_of_no_concern_to_others),
         TEST(a_time_to_wait_that_an_event_tells_is_heeded),
         TEST(reconnecting_costs_nothing),
+        TEST(a_long_time_to_wait_is_told),
+        TEST(so_is_the_one_of_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
