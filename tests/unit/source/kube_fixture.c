@@ -61,9 +61,11 @@ int kube_setup_fixture(void **state)
     fx->timing.retry_initial_ms = 4;
     fx->timing.retry_max_ms = 16;
     fx->timing.steady_ms = 50;
-    fx->check = LIST_OF("1000", "");
-    fx->lists[KIND_SERVICE] = fx->lists[KIND_ENDPOINT_SLICE] = LIST_OF("10", "");
-    fx->lists[KIND_NODE] = fx->lists[KIND_POD] = LIST_OF("10", "");
+    fx->check = KIND_LIST("Node", "1000", "");
+    fx->lists[KIND_SERVICE] = LIST_OF("10", "");
+    fx->lists[KIND_ENDPOINT_SLICE] = KIND_LIST("EndpointSlice", "10", "");
+    fx->lists[KIND_NODE] = KIND_LIST("Node", "10", "");
+    fx->lists[KIND_POD] = KIND_LIST("Pod", "10", "");
     *state = fx;
     return 0;
 }

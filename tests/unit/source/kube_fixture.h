@@ -53,8 +53,11 @@ const struct known_fault *find_fault(const struct fixture *fx, const char *group
                                      const char *message);
 bool has_group(const struct fixture *fx, const char *group);
 
-#define LIST_OF(version, items) \
-    "{\"kind\":\"L\",\"items\":[" items "],\"metadata\":{\"resourceVersion\":\"" version "\"}}"
+/* In the order of the API's own kinds. */
+#define KIND_LIST(kind, version, items)                                       \
+    "{\"kind\":\"" kind "List\",\"metadata\":{\"resourceVersion\":\"" version \
+    "\"},\"items\":[" items "]}"
+#define LIST_OF(version, items) KIND_LIST("Service", version, items)
 #define SERVICE(name, version, ip)                                                            \
     "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"d\",\"resourceVersion\":\"" version \
     "\"},\"spec\":{\"clusterIP\":\"" ip "\",\"clusterIPs\":[\"" ip                            \

@@ -189,11 +189,11 @@ static void a_watch_that_is_dropped_in_a_burst_goes_on_at_once(void **state)
 static bool answer_pages(struct fixture *fx, struct fake_peer *peer, enum kind kind)
 {
     static const char *const pages[] = {
-        "{\"metadata\":{\"resourceVersion\":\"10\",\"continue\":\"a/b\"},\"items\":[" SERVICE(
+        "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"10\",\"continue\":\"a/b\"},\"items\":[" SERVICE(
             "one", "1", "10.0.0.1") "]}",
-        "{\"items\":[" SERVICE("two", "2",
-                               "10.0.0.2") "],\"metadata\":{\"resourceVersion\":\"10\","
-                                           "\"continue\":\"c\",\"remainingItemCount\":1}}",
+        "{\"kind\":\"ServiceList\",\"items\":[" SERVICE(
+            "two", "2", "10.0.0.2") "],\"metadata\":{\"resourceVersion\":\"10\","
+                                    "\"continue\":\"c\",\"remainingItemCount\":1}}",
         LIST_OF("10", SERVICE("three", "3", "10.0.0.3")),
     };
     if (kind != KIND_SERVICE || strstr(peer->path, "watch=1"))
@@ -219,7 +219,8 @@ static void a_list_may_have_pages(void **state)
 static void an_empty_list_may_be_null(void **state)
 {
     struct fixture *fx = *state;
-    fx->lists[KIND_SERVICE] = "{\"metadata\":{\"resourceVersion\":\"10\"},\"items\":null}";
+    fx->lists[KIND_SERVICE] =
+        "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":null}";
     start_and_sync(fx);
     assert_int_equal(fault_book_count(fx->faults), 0);
 }
@@ -251,10 +252,11 @@ static void a_kind_that_is_not_served_comes_later(void **state)
     run_until(fx, fx->listed[KIND_ADDRESS_BLOCK] >= 5); /* it is looked for */
     assert_int_equal(fault_book_count(fx->faults), 0);
     fx->lists[KIND_ADDRESS_BLOCK] =
-        LIST_OF("30", "{\"apiVersion\":\"coil.cybozu.com/v2\",\"kind\":\"AddressBlock\","
-                      "\"metadata\":{\"name\":\"p-0\",\"labels\":{\"coil.cybozu.com/node\":"
-                      "\"node-1\",\"coil.cybozu.com/pool\":\"p\"}},\"index\":0,"
-                      "\"ipv4\":\"10.1.0.0/27\"}");
+        KIND_LIST("AddressBlock", "30",
+                  "{\"apiVersion\":\"coil.cybozu.com/v2\",\"kind\":\"AddressBlock\","
+                  "\"metadata\":{\"name\":\"p-0\",\"labels\":{\"coil.cybozu.com/node\":"
+                  "\"node-1\",\"coil.cybozu.com/pool\":\"p\"}},\"index\":0,"
+                  "\"ipv4\":\"10.1.0.0/27\"}");
     run_until(fx, kind_status(fx, KIND_ADDRESS_BLOCK)->state == KUBE_WATCHING);
     assert_int_equal(store_count(fx->store, KIND_ADDRESS_BLOCK), 1);
 
@@ -275,8 +277,9 @@ static bool repeat_page(struct fixture *fx, struct fake_peer *peer, enum kind ki
     (void)fx;
     if (kind != KIND_SERVICE || strstr(peer->path, "watch=1"))
         return false;
-    fake_peer_answer(peer, 200, NULL,
-                     "{\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"x\"},\"items\":[]}");
+    fake_peer_answer(
+        peer, 200, NULL,
+        "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"x\"},\"items\":[]}");
     return true;
 }
 
@@ -299,7 +302,7 @@ static bool say_elements(struct fixture *fx, struct fake_peer *peer, enum kind k
     if ((kind != KIND_SERVICE && !check) || strstr(peer->path, "watch=1") || fx->hooked == 0)
         return false;
     fake_peer_begin(peer, 200);
-    fake_peer_say(peer, "{\"items\":[{}");
+    fake_peer_say(peer, "{\"kind\":\"ServiceList\",\"items\":[{}");
     for (int i = 0; i < 200; i++)
         fake_peer_say(peer, ",{}");
     return true;

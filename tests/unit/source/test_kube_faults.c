@@ -234,7 +234,7 @@ static bool expire_pages(struct fixture *fx, struct fake_peer *peer, enum kind k
     else if (strstr(peer->path, "limit="))
         fake_peer_answer(
             peer, 200, NULL,
-            "{\"metadata\":{\"resourceVersion\":\"10\",\"continue\":\"x\"},\"items\":[" SERVICE(
+            "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"10\",\"continue\":\"x\"},\"items\":[" SERVICE(
                 "gone", "1", "10.0.0.9") "]}");
     else
         fake_peer_answer(peer, 200, NULL, fx->lists[KIND_SERVICE]);
@@ -260,10 +260,12 @@ static bool lose_second_page(struct fixture *fx, struct fake_peer *peer, enum ki
     if (strstr(peer->path, "continue="))
         fake_peer_answer(peer, 200, NULL, "");
     else
-        fake_peer_answer(peer, 200, NULL,
-                         fx->hooked++ ? fx->lists[kind]
-                                      : "{\"metadata\":{\"resourceVersion\":\"9\",\"continue\":"
-                                        "\"x\"},\"items\":[" SERVICE("old", "1", "10.0.0.9") "]}");
+        fake_peer_answer(
+            peer, 200, NULL,
+            fx->hooked++
+                ? fx->lists[kind]
+                : "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"9\",\"continue\":"
+                  "\"x\"},\"items\":[" SERVICE("old", "1", "10.0.0.9") "]}");
     return true;
 }
 
@@ -285,8 +287,9 @@ static void an_older_etcd_is_noticed(void **state)
     fx->lists[KIND_SERVICE] = LIST_OF("900", SERVICE("new", "890", "10.0.0.9"));
     start_and_sync(fx);
     fx->lists[KIND_SERVICE] = LIST_OF("99", SERVICE("old", "80", "10.0.0.1"));
-    fx->check = "{\"metadata\":{\"resourceVersion\":\"99\",\"continue\":\"more\"},\"items\":["
-                "{\"metadata\":{\"name\":\"node-1\"}}]}";
+    fx->check =
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"99\",\"continue\":\"more\"},\"items\":["
+        "{\"metadata\":{\"name\":\"node-1\"}}]}";
     fake_peer_cut(fx->watches[KIND_SERVICE]);
     run_until(fx, fx->watched[KIND_SERVICE] == 2);
     assert_true(has_service(fx, "old", "10.0.0.1"));
@@ -315,7 +318,7 @@ static bool answer_slowly(struct fixture *fx, struct fake_peer *peer, enum kind 
     if (kind != KIND_SERVICE || strstr(peer->path, "watch=1") || fx->hooked++ > 0)
         return false;
     fake_peer_begin(peer, 200);
-    fake_peer_say(peer, "{\"items\":[");
+    fake_peer_say(peer, "{\"kind\":\"ServiceList\",\"items\":[");
     slow = peer;
     return true;
 }
@@ -419,8 +422,10 @@ static void what_is_no_list_is_refused(void **state)
         { "{}", "the answer is no list" },
         { "{\"kind\":\"Status\",\"status\":\"Success\"}", "the answer is no list" },
         { "[1,2]", "the answer is no list" },
-        { "{\"metadata\":{\"resourceVersion\":\"1&x=\"},\"items\":[]}", "the answer is no list" },
-        { "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":{}}", "items that are no list" },
+        { "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"1&x=\"},\"items\":[]}",
+          "the answer is no list" },
+        { "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":{}}",
+          "items that are no list" },
         { WEB WEB, "more than one list" },
     };
     start_and_sync(fx);

@@ -41,8 +41,9 @@ static int read_list(struct reflector *reflector)
     r = read_one(reflector, JSON_ITEM, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"d\"}");
     if (r < 0)
         return r;
-    r = read_one(reflector, JSON_FRAME,
-                 "{\"items\":[],\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"x\"}}");
+    r = read_one(
+        reflector, JSON_FRAME,
+        "{\"kind\":\"ServiceList\",\"items\":[],\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"x\"}}");
     return r < 0 ? r : list_end(reflector);
 }
 

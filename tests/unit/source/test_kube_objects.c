@@ -83,9 +83,10 @@ static void in_a_list(void **state)
     fx->lists[KIND_SERVICE] = GOOD;
     start_and_sync(fx);
     for (size_t i = 0; (bad = bad_object(i, &message)); i++) {
-        AUTOFREE char *list = text_format("{\"items\":[%s,%s],\"metadata\":{\"resourceVersion\":"
-                                          "\"20\"}}",
-                                          bad, SERVICE("web", "2", "10.0.0.2"));
+        AUTOFREE char *list = text_format(
+            "{\"kind\":\"ServiceList\",\"items\":[%s,%s],\"metadata\":{\"resourceVersion\":"
+            "\"20\"}}",
+            bad, SERVICE("web", "2", "10.0.0.2"));
         free(bad);
         fx->lists[KIND_SERVICE] = list;
         expire(fx);
@@ -177,8 +178,9 @@ static void an_element_without_a_name_takes_nothing_out(void **state)
     fx->lists[KIND_SERVICE] = GOOD;
     start_and_sync(fx);
     for (size_t i = 0; i < ARRAY_SIZE(nameless); i++) {
-        AUTOFREE char *list =
-            text_format("{\"items\":[%s],\"metadata\":{\"resourceVersion\":\"20\"}}", nameless[i]);
+        AUTOFREE char *list = text_format(
+            "{\"kind\":\"ServiceList\",\"items\":[%s],\"metadata\":{\"resourceVersion\":\"20\"}}",
+            nameless[i]);
         fx->lists[KIND_SERVICE] = list;
         expire(fx);
         run_until(fx, find_fault(fx, "Service", "Service", NULL));
@@ -207,7 +209,7 @@ static void an_element_that_is_too_long_is_passed_over(void **state)
     struct fixture *fx = *state;
     AUTOFREE char *filler = repeat("0123456789abcdef", (17 << 20) / 16, "");
     AUTOFREE char *list = text_format(
-        "{\"items\":[" BAD(
+        "{\"kind\":\"ServiceList\",\"items\":[" BAD(
             "\"annotations\":{\"x\":\"%s\"}") ",%s],"
                                               "\"metadata\":{\"resourceVersion\":\"20\"}}",
         filler, SERVICE("web", "2", "10.0.0.2"));
@@ -223,7 +225,7 @@ static void few_of_many_faults_are_told(void **state)
 {
     struct fixture *fx = *state;
     AUTOTEXT struct text list = { 0 };
-    text_add(&list, "{\"items\":[");
+    text_add(&list, "{\"kind\":\"ServiceList\",\"items\":[");
     for (int i = 0; i < 60; i++)
         text_addf(&list, "%s{\"metadata\":{\"name\":\"s%02d\",\"namespace\":\"d\"},\"spec\":5}",
                   i ? "," : "", i);
