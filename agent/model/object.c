@@ -226,6 +226,13 @@ bool object_equal(const struct object *a, const struct object *b)
            kind_row(a->kind)->equal(a, b);
 }
 
+bool object_names_fit(enum kind kind, const char *namespace, const char *name)
+{
+    bool fits = kind_row(kind)->namespaced ? decode_is_namespace(namespace, strlen(namespace))
+                                           : *namespace == '\0';
+    return fits && decode_is_name(name, strlen(name));
+}
+
 /* The number of digits decides, then the digits. */
 bool object_version_is_older(const char *version, const char *than)
 {

@@ -109,6 +109,10 @@ int object_decode(const struct document *document, struct object **ret_object,
 int object_decode_as(const struct document *document, enum kind kind, struct object **ret_object,
                      struct faults *errors, struct faults *warnings);
 
+/* Whether an object of a kind can have these names, as Kubernetes checks them: a namespace, not "",
+ * where the kind has one, and none where it has none. */
+bool object_names_fit(enum kind kind, const char *namespace, const char *name);
+
 /* Whether a resourceVersion is older than another: they are counted up. "" is older than all. */
 bool object_version_is_older(const char *version, const char *than);
 

@@ -68,9 +68,10 @@ static int read_item(struct reflector *reflector, const struct json_part *part,
                      const struct document *document)
 {
     struct object_name name;
-    if (!kube_object_name(document->root, &name)) {
+    if (!kube_objects_name(&reflector->objects, document->root, &name)) {
         AUTOFAULTS struct faults why = { 0 };
-        doc_fault(document, document->root, &why, "an element of the list has no name");
+        doc_fault(document, document->root, &why,
+                  "an element of the list has no name that an object can have");
         return list_refused_part(reflector, part->text, &why);
     }
     int r = kube_objects_put(&reflector->objects, document, document->root, &name);

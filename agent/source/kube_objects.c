@@ -59,15 +59,29 @@ void kube_objects_done(struct kube_objects *objects)
     sorted_done(&objects->troubles);
 }
 
-bool kube_object_name(const struct doc *object, struct object_name *ret_name)
+static bool is_string(const struct doc *node)
+{
+    return node && node->type == DOC_SCALAR && node->quoted;
+}
+
+bool kube_objects_name(const struct kube_objects *objects, const struct doc *object,
+                       struct object_name *ret_name)
 {
     const struct doc *metadata = doc_get(object, "metadata");
     const struct doc *namespace = doc_get(metadata, "namespace");
     const struct doc *name = doc_get(metadata, "name");
-    if (!name || name->type != DOC_SCALAR || (namespace && namespace->type != DOC_SCALAR))
+    if (!is_string(name) || (namespace && !is_string(namespace)))
         return false;
     *ret_name = (struct object_name){ namespace ? namespace->text : "", name->text };
-    return true;
+    return object_names_fit(objects->kind, ret_name->namespace, ret_name->name);
+}
+
+const char *kube_objects_other_kind(const struct kube_objects *objects, const struct doc *object)
+{
+    const struct doc *kind = doc_get(object, "kind");
+    bool same =
+        !kind || kind->type != DOC_SCALAR || strcmp(kind->text, kind_name(objects->kind)) == 0;
+    return same ? NULL : kind->text;
 }
 
 /* "Service default/web"; the caller frees it. */
@@ -131,10 +145,11 @@ static int check_kind(const struct kube_objects *objects, const struct document 
                       const struct doc *root, struct faults *errors)
 {
     char shown[QUOTE_LEN];
-    const struct doc *kind = doc_get(root, "kind");
-    if (!kind || kind->type != DOC_SCALAR || strcmp(kind->text, kind_name(objects->kind)) == 0)
+    const char *other = kube_objects_other_kind(objects, root);
+    if (!other)
         return 1;
-    doc_fault(document, kind, errors, "the API says that it is a %s", quote(kind->text, shown));
+    doc_fault(document, doc_get(root, "kind"), errors, "the API says that it is a %s",
+              quote(other, shown));
     return -EBADMSG;
 }
 
@@ -196,7 +211,7 @@ static const char *read_name(const char *text, size_t offset, char **buffer, con
     return name;
 }
 
-static bool find_name(const char *text, struct object_name *ret_name, char *buffer)
+static bool find_name(enum kind kind, const char *text, struct object_name *ret_name, char *buffer)
 {
     const char *end = buffer + KUBE_NAME_BUFFER;
     size_t object = find_member(text, 0, "object"); /* of an event; else it is the text */
@@ -206,13 +221,15 @@ static bool find_name(const char *text, struct object_name *ret_name, char *buff
     size_t namespace = find_member(text, metadata, "namespace");
     ret_name->name = read_name(text, find_member(text, metadata, "name"), &buffer, end);
     ret_name->namespace = namespace ? read_name(text, namespace, &buffer, end) : "";
-    return ret_name->name && ret_name->namespace;
+    return ret_name->name && ret_name->namespace &&
+           object_names_fit(kind, ret_name->namespace, ret_name->name);
 }
 
 int kube_objects_refuse(struct kube_objects *objects, const char *text, const struct faults *why,
                         struct object_name *ret_name, char buffer[static KUBE_NAME_BUFFER])
 {
-    struct object_name *name = find_name(text, ret_name, buffer) ? ret_name : NULL;
+    bool found = find_name(objects->kind, text, ret_name, buffer);
+    struct object_name *name = found ? ret_name : NULL;
     int r = note(objects, name, !is_known(objects, name), (const struct faults *[]){ why, NULL });
     return r < 0 ? r : name != NULL;
 }

@@ -22,8 +22,13 @@ struct kube_objects {
 void kube_objects_init(struct kube_objects *objects, struct store *store, enum kind kind);
 void kube_objects_done(struct kube_objects *objects);
 
-/* The names in an object's metadata, borrowed; false if it has no name. */
-bool kube_object_name(const struct doc *object, struct object_name *ret_name);
+/* The names in an object's metadata, borrowed; false if it has none that the kind can have: nobody
+ * knows then which object it is. */
+bool kube_objects_name(const struct kube_objects *objects, const struct doc *object,
+                       struct object_name *ret_name);
+
+/* The kind that an object says it has, borrowed, if it is another one; NULL: it is not. */
+const char *kube_objects_other_kind(const struct kube_objects *objects, const struct doc *object);
 
 /*
  * Takes an object into the store. One that can't be used is told of, and what was known of it stays

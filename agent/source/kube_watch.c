@@ -65,7 +65,7 @@ static int take_object(struct reflector *reflector, const struct document *docum
                        const struct doc *object, bool deleted)
 {
     struct object_name name;
-    if (!kube_object_name(object, &name))
+    if (!kube_objects_name(&reflector->objects, object, &name))
         return -EBADMSG;
     if (deleted)
         return kube_objects_remove(&reflector->objects, &name);
@@ -90,7 +90,7 @@ static int read_event(struct reflector *reflector, const struct json_part *part,
     (void)reflector_read_version(object, reflector->version);
     if (r < 0) {
         AUTOFAULTS struct faults why = { 0 };
-        doc_fault(document, object, &why, "an event of the watch has no named object");
+        doc_fault(document, object, &why, "an event of the watch has no object with a name");
         return watch_refused_part(reflector, part->text, &why);
     }
     if (!bookmark)

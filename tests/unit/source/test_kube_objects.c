@@ -3,6 +3,7 @@
  * Objects that can't be read, in lists and in events: each is a fault of its own, its last good
  * version stays in force, and no other object is affected.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,10 @@
 
 #define GOOD LIST_OF("10", SERVICE("bad", "1", "10.0.0.1") "," SERVICE("web", "2", "10.0.0.2"))
 
-/* An element or event object named d/bad whose part `extra` makes it unreadable. */
-#define BAD(extra) "{\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\"," extra "},\"spec\":{}}"
+/* An element or event object named d/bad whose part `extra` makes it unreadable. Four digits take
+ * the place of its version. */
+#define NAMED      "{\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\",\"resourceVersion\":\"VERS\""
+#define BAD(extra) NAMED "," extra "},\"spec\":{}}"
 
 static char *repeat(const char *piece, size_t count, const char *end_piece)
 {
@@ -40,14 +43,13 @@ static char *bad_object(size_t number, const char **ret_message)
     static const struct {
         const char *object, *message;
     } objects[] = {
-        { "{\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\"},\"spec\":5}", "expected a map" },
+        { NAMED "},\"spec\":5}", "expected a map" },
         { BAD("\"labels\":{\"a\":1}"), "put it in quotes" },
         { BAD("\"annotations\":{\"x\":\"\xff\xfe\"}"), "UTF-8" },
         { BAD("\"annotations\":{\"x\":\"\\u0000\"}"), "u0000 is not allowed" },
         { BAD("\"name\":\"bad\""), "twice" },
         { BAD("\"annotations\":{\"x\":01}"), "" },
-        { "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\"},\"spec\":{}}",
-          "the API says that it is a \"Pod\"" },
+        { NAMED "},\"kind\":\"Pod\"}", "the API says that it is a \"Pod\"" },
     };
     if (number < ARRAY_SIZE(objects)) {
         *ret_message = objects[number].message;
@@ -85,7 +87,7 @@ static void in_a_list(void **state)
     for (size_t i = 0; (bad = bad_object(i, &message)); i++) {
         AUTOFREE char *list = text_format(
             "{\"kind\":\"ServiceList\",\"items\":[%s,%s],\"metadata\":{\"resourceVersion\":"
-            "\"20\"}}",
+            "\"10\"}}",
             bad, SERVICE("web", "2", "10.0.0.2"));
         free(bad);
         fx->lists[KIND_SERVICE] = list;
@@ -97,25 +99,39 @@ static void in_a_list(void **state)
     }
 }
 
+/* The caller frees it. */
+static char *good_object(unsigned version)
+{
+    return text_format("{\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\",\"resourceVersion\":"
+                       "\"%u\"},\"spec\":{\"clusterIP\":\"10.0.0.1\",\"clusterIPs\":[\"10.0.0.1\"],"
+                       "\"ports\":[{\"port\":80}]}}",
+                       version);
+}
+
 static void in_an_event(void **state)
 {
     struct fixture *fx = *state;
     const char *message;
-    char *bad;
+    char *next;
     fx->lists[KIND_SERVICE] = GOOD;
     start_and_sync(fx);
-    for (size_t i = 0; (bad = bad_object(i, &message)); i++) {
+    for (unsigned i = 0; (next = bad_object(i, &message)); i++) {
+        AUTOFREE char *bad = next, *good = good_object(1000 + i);
+        char *version = strstr(bad, "VERS");
+        char digits[12];
+        (void)snprintf(digits, sizeof(digits), "%u", 1000 + i);
+        memcpy(version, digits, 4);
         say_event(fx, KIND_SERVICE, "MODIFIED", bad);
         assert_kept(fx, message);
-        say_event(fx, KIND_SERVICE, "MODIFIED", SERVICE("bad", "30", "10.0.0.1"));
+        say_event(fx, KIND_SERVICE, "MODIFIED", good);
         run_until(fx, !has_group(fx, "Service"));
         say_event(fx, KIND_SERVICE, "MODIFIED", bad);
         run_until(fx, has_group(fx, "Service"));
-        say_event(fx, KIND_SERVICE, "DELETED", bad); /* its name is enough */
-        free(bad);
+        /* Its name is enough, unless it says that it is another kind's. */
+        say_event(fx, KIND_SERVICE, "DELETED", strstr(bad, "Pod") ? good : bad);
         run_until(fx, !has_group(fx, "Service"));
         assert_int_equal(store_count(fx->store, KIND_SERVICE), 1);
-        say_event(fx, KIND_SERVICE, "ADDED", SERVICE("bad", "31", "10.0.0.1"));
+        say_event(fx, KIND_SERVICE, "ADDED", good);
         run_until(fx, has_service(fx, "bad", "10.0.0.1"));
     }
     assert_int_equal(fx->watched[KIND_SERVICE], 1); /* it went on all the time */
@@ -136,6 +152,8 @@ static void what_nobody_can_name_is_listed_again(void **state)
     say_event(fx, KIND_SERVICE, "MODIFIED", SERVICE("bad", "30", "10.0.0.3"));
     run_until(fx, has_service(fx, "bad", "10.0.0.3"));
     assert_true(has_group(fx, "Service"));
+    fx->lists[KIND_SERVICE] =
+        LIST_OF("30", SERVICE("bad", "30", "10.0.0.3") "," SERVICE("web", "2", "10.0.0.2"));
     fake_peer_end(fx->watches[KIND_SERVICE]);
     run_until(fx, !has_group(fx, "Service"));
     assert_int_equal(fx->listed[KIND_SERVICE], 2);
@@ -173,13 +191,19 @@ static void an_element_without_a_name_takes_nothing_out(void **state)
         "{}",
         "{\"metadata\":{\"namespace\":\"d\"}}",
         "{\"metadata\":{\"name\":[]}}",
+        "{\"metadata\":{\"name\":\"web\"}}",
+        "{\"metadata\":{\"name\":\"web\",\"namespace\":\"\"}}",
+        "{\"metadata\":{\"name\":\"\",\"namespace\":\"d\"},\"spec\":{}}",
+        "{\"metadata\":{\"name\":\"Web!\",\"namespace\":\"d\"},\"spec\":{}}",
+        "{\"metadata\":{\"name\":7,\"namespace\":\"d\"},\"spec\":{}}",
+        "{\"metadata\":{\"name\":\"\",\"namespace\":\"d\"},\"spec\":\xff}",
         "{\"metadata\":{\"name\":\"a\\u0041\"},\"spec\":\xff}",
     };
     fx->lists[KIND_SERVICE] = GOOD;
     start_and_sync(fx);
     for (size_t i = 0; i < ARRAY_SIZE(nameless); i++) {
         AUTOFREE char *list = text_format(
-            "{\"kind\":\"ServiceList\",\"items\":[%s],\"metadata\":{\"resourceVersion\":\"20\"}}",
+            "{\"kind\":\"ServiceList\",\"items\":[%s],\"metadata\":{\"resourceVersion\":\"10\"}}",
             nameless[i]);
         fx->lists[KIND_SERVICE] = list;
         expire(fx);
@@ -211,7 +235,7 @@ static void an_element_that_is_too_long_is_passed_over(void **state)
     AUTOFREE char *list = text_format(
         "{\"kind\":\"ServiceList\",\"items\":[" BAD(
             "\"annotations\":{\"x\":\"%s\"}") ",%s],"
-                                              "\"metadata\":{\"resourceVersion\":\"20\"}}",
+                                              "\"metadata\":{\"resourceVersion\":\"10\"}}",
         filler, SERVICE("web", "2", "10.0.0.2"));
     fx->lists[KIND_SERVICE] = GOOD;
     start_and_sync(fx);
@@ -229,7 +253,7 @@ static void few_of_many_faults_are_told(void **state)
     for (int i = 0; i < 60; i++)
         text_addf(&list, "%s{\"metadata\":{\"name\":\"s%02d\",\"namespace\":\"d\"},\"spec\":5}",
                   i ? "," : "", i);
-    text_add(&list, "],\"metadata\":{\"resourceVersion\":\"20\"}}");
+    text_add(&list, "],\"metadata\":{\"resourceVersion\":\"10\"}}");
     fx->lists[KIND_SERVICE] = text_str(&list);
     start_and_sync(fx);
     run_until(fx, find_fault(fx, "Service", "Service", "10 more objects have faults"));
