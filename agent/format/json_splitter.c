@@ -66,6 +66,11 @@ struct json_splitter *json_splitter_new(const char *file, const struct reader_li
     return splitter;
 }
 
+const char *json_splitter_head(const struct json_splitter *splitter)
+{
+    return text_str(&splitter->top.text);
+}
+
 void json_splitter_free(struct json_splitter *splitter)
 {
     if (!splitter)

@@ -63,5 +63,9 @@ void json_splitter_end(struct json_splitter *splitter);
 int json_splitter_next(struct json_splitter *splitter, struct json_part *ret_part,
                        struct faults *faults);
 
+/* What stands before the item that has come out: up to the bracket before it, or with the last item
+ * the one behind. Borrowed until the next call. */
+const char *json_splitter_head(const struct json_splitter *splitter);
+
 void json_splitter_free(struct json_splitter *splitter);
 DEFINE_CLEANUP(struct json_splitter *, json_splitter_free);

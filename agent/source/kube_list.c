@@ -7,8 +7,9 @@
  * come in thousands; later ones must not be older than what was seen before. Only where that can't
  * be had is etcd asked, in pages. Elements don't say their kind.
  *
- * What a complete list has not named goes. An element that can't be read is named all the same,
- * and stays; if not even its name can be read, nothing goes on account of this list.
+ * Whatever is not such a list, or is an older one, is given up. What a complete list has not named
+ * goes. An element that can't be read is named all the same, and stays; if not even its name can be
+ * read, nothing goes on account of this list.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include <curl/curl.h>
 
 #include "base/text.h"
+#include "format/quote.h"
+#include "source/kube_version.h"
 #include "source/reflector.h"
 
 enum {
@@ -80,15 +83,87 @@ static int read_item(struct reflector *reflector, const struct json_part *part,
     return r < 0 ? reflector_give_up(reflector, "%s", kube_objects_error(r)) : 0;
 }
 
+/* Also null, as Go writes the empty list. */
+static bool has_items(const struct doc *list)
+{
+    doc_each(member, list) {
+        if (strcmp(member->key, "items") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* NULL: the list does not say one. */
+static int check_kind(struct reflector *reflector, const char *kind)
+{
+    const enum kind asked = reflector->task == TASK_CHECK ? KIND_NODE : reflector->resource->kind;
+    const char *wanted = kind_name(asked);
+    char shown[QUOTE_LEN];
+    size_t length = strlen(wanted);
+    if (!kind)
+        return reflector_give_up(reflector, "the answer is no list: it does not say its kind");
+    if (strncmp(kind, wanted, length) != 0 || strcmp(kind + length, "List") != 0)
+        return reflector_give_up(reflector, "the answer is no list of kind %s, but a %s", wanted,
+                                 quote(kind, shown));
+    return 0;
+}
+
+/* That the API has gone back is what a check is for. A list is believed to be older if a check has
+ * said so, and if it is etcd's. */
+static int check_version(struct reflector *reflector, const char *version)
+{
+    bool believed =
+        reflector->task == TASK_CHECK || (reflector->back && reflector->list_mode != LIST_CACHED);
+    if (believed || !kube_version_goes_back(version, reflector->version))
+        return 0;
+    reflector->doubted = true;
+    return reflector_give_up(reflector, "the list is an old one: it tells of version %s after %s",
+                             version, reflector->version);
+}
+
+/*
+ * The API's own kinds say kind and version before all items, so that of another list, or of an old
+ * one, not even an item is taken in. What is not there yet comes with the frame.
+ */
+int list_head(struct reflector *reflector)
+{
+    if (reflector->headed)
+        return 0;
+    reflector->headed = true;
+    AUTOFAULTS struct faults ignored = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    const char *head = json_splitter_head(reflector->splitter);
+    bool closed = *head && head[strlen(head) - 1] == ']'; /* it was the only item */
+    AUTOFREE char *text = text_format("%s%s", head, closed ? "}" : "]}");
+    if (!text)
+        return reflector_give_up(reflector, "no memory for the list");
+    int r = document_parse(text, strlen(text), "", READER_JSON, &document, &ignored);
+    if (r == -ENOMEM)
+        return reflector_give_up(reflector, "no memory for the list");
+    const struct doc *kind = r > 0 ? doc_get(document->root, "kind") : NULL;
+    char version[KUBE_VERSION_MAX];
+    bool kinded = kind && kind->type == DOC_SCALAR;
+    bool versioned = r > 0 && kube_version_read(document->root, version);
+    if (kinded && check_kind(reflector, kind->text) < 0)
+        return -1;
+    return versioned ? check_version(reflector, version) : 0;
+}
+
 static int read_frame(struct reflector *reflector, const struct document *document)
 {
     const struct doc *continuation = doc_get(doc_get(document->root, "metadata"), "continue");
+    const struct doc *kind = doc_get(document->root, "kind");
     if (doc_get(document->root, "items") && doc_get(document->root, "items")->type != DOC_LIST)
         return reflector_give_up(reflector, "the answer has items that are no list");
     if (reflector->framed)
         return reflector_give_up(reflector, "the answer is more than one list");
-    if (!reflector_read_version(document->root, reflector->list_version))
+    if (!kube_version_read(document->root, reflector->list_version))
         return reflector_give_up(reflector, "the answer is no list: it has no resourceVersion");
+    if (!has_items(document->root))
+        return reflector_give_up(reflector, "the answer is no list: it has no items");
+    if (check_kind(reflector, kind && kind->type == DOC_SCALAR ? kind->text : NULL) < 0 ||
+        check_version(reflector, reflector->list_version) < 0)
+        return -1;
     reflector->framed = true;
     AUTOFREE char *asked = TAKE_PTR(reflector->continuation);
     if (!continuation || continuation->type != DOC_SCALAR || !*continuation->text)
@@ -123,17 +198,4 @@ int list_end(struct reflector *reflector)
         kube_objects_end_list(&reflector->objects, reflector->nameless ? NULL : &reflector->named);
     key_set_done(&reflector->named);
     return r < 0 ? reflector_give_up(reflector, "no memory for the list") : 0;
-}
-
-static bool is_number(const char *version)
-{
-    return *version && version[strspn(version, "0123456789")] == '\0';
-}
-
-bool check_is_older(const char *version, const char *than)
-{
-    if (!is_number(version) || !is_number(than))
-        return false;
-    size_t length = strlen(version), other = strlen(than);
-    return length != other ? length < other : strcmp(version, than) < 0;
 }

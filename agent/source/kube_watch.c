@@ -3,9 +3,10 @@
  * What a watch says: {"type": "ADDED", "object": {...}}, one after the other. Called by
  * reflector.c.
  *
- * Each event moves the version from which the watch is resumed; a bookmark does nothing else. An
- * event whose consequences found no memory leaves the version behind, and comes again. Of one that
- * can't be read, the beginning mostly says whose it is, and whether that was deleted.
+ * Each event moves the version from which the watch is resumed, and never back; a bookmark does
+ * nothing else. An event whose consequences found no memory leaves the version behind, and comes
+ * again. Of one that can't be read, the beginning mostly says whose it is, and whether that was
+ * deleted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "format/quote.h"
 #include "loop/curl.h"
+#include "source/kube_version.h"
 #include "source/reflector.h"
 
 enum { STATUS_GONE = 410 };
@@ -72,6 +75,28 @@ static int take_object(struct reflector *reflector, const struct document *docum
     return kube_objects_put(&reflector->objects, document, object, &name);
 }
 
+/*
+ * Whether an event can be what comes next: each is newer than those before it, also a deletion,
+ * which has the version at which it took place. A bookmark may say the version again. Of an object
+ * that comes or changes, what it says of itself is a fault of its own (kube_objects.c).
+ */
+static int check_event(struct reflector *reflector, const struct doc *object, bool put,
+                       bool deleted, const char *version)
+{
+    char shown[QUOTE_LEN];
+    const char *other = kube_objects_other_kind(&reflector->objects, object);
+    if (!put && other)
+        return reflector_give_up(reflector, "an event of the watch is about a %s",
+                                 quote(other, shown));
+    if (deleted && !*version)
+        return reflector_give_up(reflector, "what comes is no event of a watch: a deletion "
+                                            "without a version");
+    if (*version && kube_version_goes_back(version, reflector->version))
+        return reflector_give_up(reflector, "the watch goes back: it tells of version %s after %s",
+                                 version, reflector->version);
+    return 0;
+}
+
 static int read_event(struct reflector *reflector, const struct json_part *part,
                       const struct document *document)
 {
@@ -84,10 +109,17 @@ static int read_event(struct reflector *reflector, const struct json_part *part,
     if (!deleted && !bookmark && strcmp(word, "ADDED") != 0 && strcmp(word, "MODIFIED") != 0)
         return reflector_give_up(reflector, "what comes is no event of a watch");
 
+    char version[KUBE_VERSION_MAX] = "";
+    (void)kube_version_read(object, version);
+    if (check_event(reflector, object, !deleted && !bookmark, deleted, version) < 0)
+        return -1;
     int r = bookmark ? 0 : take_object(reflector, document, object, deleted);
     if (r == -ENOMEM || r == -E2BIG)
         return reflector_give_up(reflector, "%s", kube_objects_error(r));
-    (void)reflector_read_version(object, reflector->version);
+    if (*version && strcmp(version, reflector->version) != 0) {
+        reflector->news += !bookmark;
+        memcpy(reflector->version, version, sizeof(version));
+    }
     if (r < 0) {
         AUTOFAULTS struct faults why = { 0 };
         doc_fault(document, object, &why, "an event of the watch has no object with a name");

@@ -15,9 +15,10 @@
  *
  * Success is a watch that lasts for some seconds. Until then failures count, and the waits between
  * attempts grow; from the second on there is a fault. So a server that refuses each watch after a
- * good list is asked as seldom as one that is away. A watch that has brought many events was a
- * success, too: where objects change by the thousand the API server drops (ends in good order) who
- * can't be told as quickly, and to wait then is to fall further behind.
+ * good list is asked as seldom as one that is away. A watch that has brought many events, each
+ * newer than all before, was a success, too: where objects change by the thousand the API server
+ * drops (ends in good order) who can't be told as quickly, and to wait then is to fall further
+ * behind.
  *
  * Nobody is waited for without end: neither for the head of an answer, nor for the next element,
  * however slowly bytes of it come.
@@ -33,6 +34,7 @@
 #include "base/macro.h"
 #include "client/kube_refusal.h"
 #include "loop/timer.h"
+#include "source/kube_version.h"
 
 enum {
     ABSENCES_MEANT = 3,   /* looks in vain until what was known of a kind is given up */
@@ -102,7 +104,10 @@ static const char *remedy_of_answer(const char *why)
     if (strcmp(why, ended_early) == 0)
         return "see what stands before the API and closes connections: the time limit of a proxy "
                "or balancer has to be longer than a watch, which lasts ten minutes";
-    return strstr(why, "is no JSON")
+    if (strstr(why, "tells of version"))
+        return "see that all API servers behind server: of the kubeconfig have one etcd, and that "
+               "nothing before them answers from a cache; it is tried again by itself";
+    return strstr(why, "is no ") || strstr(why, "is about a ")
                ? "ask who it is that answers, as a proxy or a page to log in "
                  "may do: curl -k SERVER/version, with server: of the kubeconfig"
                : "it is tried again by itself; if it stays, see the journal of kube-apiserver";
@@ -115,7 +120,7 @@ static void fail(struct reflector *reflector, const char *why)
 
 static void start_next(struct reflector *reflector)
 {
-    if (reflector->relist || !*reflector->version)
+    if (!*reflector->version || (reflector->relist && !reflector->doubted))
         start_task(reflector, TASK_LIST);
     else
         start_task(reflector, reflector->failures ? TASK_CHECK : TASK_WATCH);
@@ -180,6 +185,16 @@ static const char not_served[] =
     "see whether it is the API at all (server: of the kubeconfig), and not older than Kubernetes "
     "1.21, which serves all that is asked for: kubectl version";
 
+/* A list shows the same: from etcd, if what the API server has at hand was older. */
+static void go_without_check(struct reflector *reflector)
+{
+    reflector->back = true;
+    if (reflector->doubted)
+        reflector->list_mode = LIST_CONSISTENT;
+    reflector->doubted = false;
+    start_task(reflector, TASK_LIST);
+}
+
 static void end_refused(struct reflector *reflector)
 {
     static const char leave[] =
@@ -198,7 +213,7 @@ static void end_refused(struct reflector *reflector)
         free(TAKE_PTR(reflector->continuation));
         start_task(reflector, TASK_LIST);
     } else if (reflector->task == TASK_CHECK && (status == 403 || status == 404)) {
-        start_task(reflector, TASK_LIST); /* a list shows the same */
+        go_without_check(reflector);
     } else if (reflector->task == TASK_WATCH && (status == 410 || status == 404)) {
         expire(reflector, why);
     } else {
@@ -217,7 +232,7 @@ static void end_list(struct reflector *reflector)
         return;
     }
     memcpy(reflector->version, reflector->list_version, sizeof(reflector->version));
-    reflector->relist = false;
+    reflector->relist = reflector->doubted = reflector->back = false;
     reflector->fresh = true;
     reflector->absences = 0;
     reflector->list_mode = LIST_CACHED;
@@ -237,8 +252,9 @@ static void go_on(struct reflector *reflector)
 static void end_check(struct reflector *reflector)
 {
     free(TAKE_PTR(reflector->continuation)); /* of what was asked for, there can be no more */
-    reflector->relist = check_is_older(reflector->list_version, reflector->version);
-    if (reflector->relist) {
+    reflector->doubted = false;
+    if (kube_version_is_older(reflector->list_version, reflector->version)) {
+        reflector->relist = reflector->back = true;
         reflector->list_mode = LIST_CONSISTENT;
         reflector->status->back_mono_ms = clock_mono_ms();
     }
@@ -247,7 +263,7 @@ static void end_check(struct reflector *reflector)
 
 static void end_watch(struct reflector *reflector)
 {
-    if (reflector->elements >= BURST)
+    if (reflector->news >= BURST)
         on_steady(reflector);
     if (reflector->steady)
         go_on(reflector);
@@ -341,7 +357,7 @@ static int clear_answer(struct reflector *reflector)
     reflector->http_status = 0;
     reflector->retry_after_ms = 0;
     reflector->trouble[0] = '\0';
-    reflector->expired = reflector->steady = reflector->framed = false;
+    reflector->expired = reflector->steady = reflector->headed = reflector->framed = false;
     text_truncate(&reflector->refusal, 0);
     json_splitter_free(reflector->splitter);
     reflector->splitter =
@@ -354,7 +370,7 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
     char error[KUBE_ERROR_LEN] = "no memory for a request";
     reflector->task = task;
     if (!reflector->continuation)
-        reflector->pages = reflector->elements = 0;
+        reflector->pages = reflector->elements = reflector->news = 0;
     if (task == TASK_LIST && !reflector->continuation)
         list_begin(reflector);
     AUTOFREE char *path = task_path(reflector);

@@ -68,6 +68,8 @@ struct reflector {
     struct backoff backoff;
     char version[KUBE_VERSION_MAX]; /* where what is known stands; "" before the first list */
     bool relist;                    /* a list comes before the next watch */
+    bool doubted;                   /* a list was older than what is known: a check comes first */
+    bool back;                      /* the API has gone back, or can't be asked whether it has */
     bool fresh;                     /* listed, and no watch has lasted since */
     unsigned failures;              /* in a row */
     bool long_pause;                /* one of them asked to be left alone for long */
@@ -81,6 +83,7 @@ struct reflector {
     int64_t retry_after_ms;
     struct text refusal;          /* the body of an answer that is not 200, bounded */
     char trouble[KUBE_ERROR_LEN]; /* why reading was given up; "": it was not */
+    bool headed;                  /* what stands before the items of a list was looked at */
     bool framed;                  /* what stands around the items of a list has come */
     bool expired;                 /* an event of the watch says so */
     bool steady;                  /* the watch has lasted */
@@ -93,6 +96,7 @@ struct reflector {
     char list_version[KUBE_VERSION_MAX];
     unsigned pages;    /* before this one */
     unsigned elements; /* of this one and those before it; events of a watch */
+    unsigned news;     /* events of a watch that were newer than all before */
 };
 
 /* One failure may happen to anybody: a fault is told of from the second in a row on, or from one
@@ -123,15 +127,13 @@ void reflector_read_end(struct reflector *reflector);
 /* Gives the answer up, for a reason to be shown; returns -1. */
 int reflector_give_up(struct reflector *reflector, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Keeps the version of an answer's metadata; false if it can't be one. */
-bool reflector_read_version(const struct doc *object, char version[static KUBE_VERSION_MAX]);
-
 /*
  * kube_list.c and kube_watch.c: where to ask (NULL: no memory; the caller frees it), and what is
  * said there. They return 0, or -1 after giving up.
  */
 char *list_path(const struct reflector *reflector);
 void list_begin(struct reflector *reflector);
+int list_head(struct reflector *reflector); /* before each element: what stands before all */
 int list_part(struct reflector *reflector, const struct json_part *part);
 int list_refused_part(struct reflector *reflector, const char *text, const struct faults *why);
 int list_end(struct reflector *reflector); /* of the last page */
@@ -139,6 +141,3 @@ int list_end(struct reflector *reflector); /* of the last page */
 char *watch_path(const struct reflector *reflector);
 int watch_part(struct reflector *reflector, const struct json_part *part);
 int watch_refused_part(struct reflector *reflector, const char *text, const struct faults *why);
-
-/* True if the API has gone back behind what is known: only numbers can be compared. */
-bool check_is_older(const char *version, const char *than);

@@ -28,20 +28,6 @@ int reflector_give_up(struct reflector *reflector, const char *format, ...)
     return -1;
 }
 
-bool reflector_read_version(const struct doc *object, char version[static KUBE_VERSION_MAX])
-{
-    const struct doc *node = doc_get(doc_get(object, "metadata"), "resourceVersion");
-    if (!node || node->type != DOC_SCALAR)
-        return false;
-    size_t length = strlen(node->text);
-    if (length == 0 || length >= KUBE_VERSION_MAX ||
-        strspn(node->text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") !=
-            length)
-        return false;
-    memcpy(version, node->text, length + 1);
-    return true;
-}
-
 static int take_part(struct reflector *reflector, bool whole, const struct json_part *part,
                      const struct faults *why)
 {
@@ -51,6 +37,8 @@ static int take_part(struct reflector *reflector, bool whole, const struct json_
         return reflector_give_up(reflector, "the list does not come to an end");
     switch (reflector->task) {
     case TASK_LIST:
+        if (part->kind == JSON_ITEM && list_head(reflector) < 0)
+            return -1;
         return whole ? list_part(reflector, part) : list_refused_part(reflector, part->text, why);
     case TASK_CHECK:
         return part->kind == JSON_ITEM ? 0 : list_part(reflector, part);
