@@ -19,10 +19,7 @@
 
 #include "bpf/flow.h"
 
-enum {
-    SPAN = 1 << 25,         /* bytes under way: more than windows are */
-    CONFIRM_SPAN = 1 << 20, /* how far a client's first acknowledgement may lag behind */
-};
+enum { SPAN = 1 << 25 /* bytes under way: more than windows are */ };
 
 /* The endpoint has answered: both halves know. If the forward half is missing, it is made anew. */
 SUBPROGRAM int note_answer(const struct nat_tuple *key, struct nat_flow *flow,
@@ -45,9 +42,11 @@ SUBPROGRAM int note_answer(const struct nat_tuple *key, struct nat_flow *flow,
 
 /*
  * The client has spoken after the answer, or an endpoint again that was spoken to directly. A
- * client of TCP must acknowledge what the endpoint said: one that isn't there can't. The reply half
- * is asked whether there was an answer: the mark in this half may be lost where two CPUs write its
- * flags at once.
+ * client of TCP must acknowledge all that the endpoint has said, to the byte: one that isn't there
+ * would have to guess the number, and were a span enough, some thousands of guesses would do. An
+ * endpoint says nothing behind its SYN-ACK before that; with TCP Fast Open it may (RFC 7413), and a
+ * later acknowledgement counts. The reply half is asked whether there was an answer: the mark in
+ * this half may be lost where two CPUs write its flags at once.
  */
 SUBPROGRAM int note_confirmation(const struct nat_tuple *key, struct nat_flow *flow,
                                  const struct packet *packet)
@@ -58,8 +57,7 @@ SUBPROGRAM int note_confirmation(const struct nat_tuple *key, struct nat_flow *f
         if (tcp && (packet->tcp & (TCP_ACK | TCP_SYN)) != TCP_ACK)
             return 0;
         const struct nat_flow *mate = flow_find_mate(key, &flow->to, &mate_key);
-        if (!mate || !(mate->flags & NAT_FLOW_ANSWERED) ||
-            (tcp && mate->next - packet->ack >= CONFIRM_SPAN))
+        if (!mate || !(mate->flags & NAT_FLOW_ANSWERED) || (tcp && packet->ack != mate->next))
             return 0;
     }
     flow->flags |= NAT_FLOW_ANSWERED | NAT_FLOW_CONFIRMED;

@@ -161,6 +161,19 @@ def test_a_client_that_is_not_there_is_not_established(nat, family):
     assert nat.state(tuple_of(sent)) == "answered"
 
 
+def test_acknowledgements_that_sweep_the_numbers(nat, family):
+    """In steps of a megabyte, and close to the right one: none is right, and the flow goes before others in a flood."""
+    web(nat, family, abi.TCP, POD1)
+    sent, result, _ = answered(nat, "outside", family, abi.TCP)
+    right = nat.flow(tuple_of(result.packet).reversed()).next
+    for ahead in (-1, 1, -1000, *(-(step << 20) - 1 for step in range(0, 1 << 12, 64))):
+        ack = right + ahead & 0xFFFFFFFF
+        nat.send("uplink_in", first("outside", family, abi.TCP, VIP, flags="A", transport={"ack": ack})[1])
+        assert nat.state(tuple_of(sent)) == "answered"
+    nat.send("uplink_in", first("outside", family, abi.TCP, VIP, flags="A", transport={"ack": right})[1])
+    assert nat.state(tuple_of(sent)) == "established"
+
+
 def test_a_syn_that_is_refused(nat, family):
     """Its RST names the SYN; one that does not is somebody else's."""
     web(nat, family, abi.TCP, POD1)
