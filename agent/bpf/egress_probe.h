@@ -25,12 +25,15 @@ ALWAYS_INLINE int probe_is(struct __sk_buff *skb, const struct packet *packet)
            probe.magic == bpf_htonl(EGRESS_PROBE_MAGIC);
 }
 
+/* now_s() is of the coarse clock, which is some milliseconds behind the agent's: so the heartbeat
+ * may be of a second that has not begun here. */
 ALWAYS_INLINE __be16 probe_state(const struct egress_control *settings)
 {
     __u32 flags = settings->flags;
+    __s32 silent_s = (__s32)(now_s() - settings->heard_s);
     return bpf_htons((flags & EGRESS_LEAVING ? EGRESS_PROBE_LEAVING : 0) |
                      (flags & EGRESS_GONE ? EGRESS_PROBE_GONE : 0) |
-                     (now_s() - settings->heard_s > EGRESS_STALE_S ? EGRESS_PROBE_STALE : 0));
+                     (silent_s > EGRESS_STALE_S ? EGRESS_PROBE_STALE : 0));
 }
 
 /* The first bytes of the question become those of the answer, with its UDP checksum. */
