@@ -20,6 +20,9 @@
  * drops (ends in good order) who can't be told as quickly, and to wait then is to fall further
  * behind.
  *
+ * An API that is back from an outage refuses for a moment, as it has no roles yet: the pauses that
+ * have grown until then do not count for that.
+ *
  * Nobody is waited for without end: neither for the head of an answer, nor for the next element,
  * however slowly bytes of it come.
  */
@@ -80,6 +83,8 @@ static void fail_with_remedy(struct reflector *reflector, const char *why, const
     (void)snprintf(status->error, sizeof(status->error), "%s", why);
     kube_refusal_clean(status->error);
     status->state = KUBE_WAITING;
+    if (reflector->unreachable && reflector->http_status != 0)
+        backoff_reset(&reflector->backoff);
     reflector->unreachable = reflector->http_status == 0;
     free(TAKE_PTR(reflector->continuation));
     reflector->long_pause |= reflector->retry_after_ms > LONG_PAUSE_MS;

@@ -179,6 +179,36 @@ static void so_is_the_one_of_an_error(void **state)
     run_until(fx, find_fault(fx, "Service", "Service", "the API ended the watch: busy"));
 }
 
+static int64_t refused_ms;
+
+static bool forbid_once(struct fixture *fx, struct fake_peer *peer, enum kind kind)
+{
+    if (kind != KIND_SERVICE)
+        return false;
+    fx->hook = NULL;
+    refused_ms = clock_mono_ms();
+    fake_peer_answer(peer, 403, NULL, "");
+    return true;
+}
+
+/* An API that begins knows no roles yet. The pauses had grown to a second by then. */
+static void a_refusal_after_an_outage_costs_no_long_pause(void **state)
+{
+    struct fixture *fx = *state;
+    fx->lists[KIND_SERVICE] = WEB;
+    fx->timing.retry_initial_ms = 1;
+    fx->timing.retry_max_ms = MINUTE_MS;
+    fake_api_stop(&fx->api);
+    int64_t began_ms = clock_mono_ms();
+    start_source(fx);
+    run_until(fx, clock_mono_ms() - began_ms > 1100);
+    fx->hook = forbid_once;
+    fake_api_listen(&fx->api);
+    run_until(fx, fx->status.synced);
+    assert_true(refused_ms > 0);
+    assert_in_range(clock_mono_ms() - refused_ms, 0, 600);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +217,7 @@ int main(void)
         TEST(a_time_to_wait_that_an_event_tells_is_heeded),
         TEST(reconnecting_costs_nothing),
         TEST(a_long_time_to_wait_is_told),
+        TEST(a_refusal_after_an_outage_costs_no_long_pause),
         TEST(so_is_the_one_of_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
