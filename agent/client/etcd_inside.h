@@ -43,6 +43,8 @@ struct etcd_request {
     uint64_t waits_since;   /* etcd_session.c */
 };
 
+/* ---- etcd_request.c ---- */
+
 /* As etcd_send(), to this endpoint first. */
 int etcd_send_to(struct etcd_client *client, const struct etcd_call *call, size_t endpoint,
                  enum etcd_kind kind, struct etcd_request **ret_request);
@@ -50,6 +52,8 @@ int etcd_send_to(struct etcd_client *client, const struct etcd_call *call, size_
 int etcd_request_send(struct etcd_request *request, size_t endpoint);
 /* Ends it with this answer. */
 void etcd_end(struct etcd_request *request, const struct etcd_answer *answer);
+/* As etcd_cancel(). */
+void etcd_drop(struct etcd_request *request);
 
 /* ---- etcd_answer.c ---- */
 

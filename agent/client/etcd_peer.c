@@ -120,7 +120,7 @@ int etcd_peers_begin(struct etcd_client *client)
 void etcd_peers_end(struct etcd_client *client)
 {
     for (size_t i = 0; client->peers && i < client->where.endpoint_count; i++) {
-        etcd_cancel(client->peers[i].probe);
+        etcd_drop(client->peers[i].probe);
         idle_peer_free(client->peers[i].idle);
     }
     free(client->peers);

@@ -246,7 +246,7 @@ void etcd_session_end(struct etcd_client *client)
     struct etcd_session *session = client->session;
     if (!session)
         return;
-    etcd_cancel(session->login);
+    etcd_drop(session->login);
     drop_token(session);
     timer_free(session->timer);
     vec_done(&session->waiting);

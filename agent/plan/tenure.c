@@ -14,49 +14,10 @@
 #include "plan/tenure_pause.h"
 
 enum {
-    SHORTEST_MS =
-        4000, /* below, a third of it and a kernel's whole second leave no time to renew */
-    LONGEST_MS = 300000,
-    PACE = 3,              /* to be written, to be told to all, and once more for what varies */
-    KEEPABLE_PERCENT = 40, /* of the time in which two writes have to be answered */
-    SLACK_MS = 100,        /* for the agent itself */
-    SLOW_MOST = 4,         /* durations, between two attempts on a store that is too slow */
+    PACE = 3,       /* to be written, to be told to all, and once more for what varies */
+    SLACK_MS = 100, /* for the agent itself */
+    SLOW_MOST = 4,  /* durations, between two attempts on a store that is too slow */
 };
-
-const struct tenure_rules tenure_rules_default = {
-    .duration_ms = 10000,
-    .early_ms = 1000,
-    .late_ms = 250,
-    .step_ms = 40,
-    .step_most_ms = 250,
-    .retry_ms = 250,
-};
-
-const char *tenure_rules_error(const struct tenure_rules *rules)
-{
-    if (rules->duration_ms < SHORTEST_MS || rules->duration_ms > LONGEST_MS)
-        return "the duration of a claim must be between 4 s and 5 min";
-    if (rules->duration_ms % SECOND_MS != 0)
-        return "the duration of a claim must be whole seconds: a Lease counts in these";
-    if (rules->early_ms < SECOND_MS || rules->early_ms > rules->duration_ms / 4)
-        return "an address must be gone at least 1 s before its claim ends, and at most a quarter";
-    if (rules->late_ms < 0 || rules->step_ms < 0 || rules->retry_ms < 1)
-        return "times must not be negative";
-    if (rules->step_most_ms < rules->step_ms)
-        return "ranks can't be further apart than they may be";
-    return NULL;
-}
-
-/* For how long a right that was just sent for can be of use: the kernel counts in whole seconds. */
-static int64_t useful_ms(const struct tenure_rules *rules)
-{
-    return rules->duration_ms - rules->early_ms - SECOND_MS;
-}
-
-int64_t tenure_keepable_ms(const struct tenure_rules *rules)
-{
-    return useful_ms(rules) * KEEPABLE_PERCENT / 100;
-}
 
 void tenure_begin(struct tenure *tenure, const struct tenure_rules *rules, const char *node,
                   int64_t inherited_ms)
@@ -283,7 +244,7 @@ static int64_t renewal_ms(const struct tenure *tenure)
 {
     const struct tenure_rules *rules = &tenure->rules;
     int64_t answer_ms = MAX(tenure_keepable_ms(rules) + SLACK_MS, tenure->took_ms * 5 / 4);
-    int64_t spare_ms = useful_ms(rules) - answer_ms;
+    int64_t spare_ms = tenure_useful_ms(rules) - answer_ms;
     return tenure->renewed_ms + MIN(rules->duration_ms / 3, MAX(spare_ms, 0));
 }
 
