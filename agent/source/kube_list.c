@@ -123,10 +123,12 @@ static int check_version(struct reflector *reflector, const char *version)
 
 /*
  * The API's own kinds say kind and version before all items, so that of another list, or of an old
- * one, not even an item is taken in. What is not there yet comes with the frame.
+ * one, not even an item is read. Custom resources say them at the end: items are held until then.
  */
 int list_head(struct reflector *reflector)
 {
+    if (reflector->framed)
+        return reflector_give_up(reflector, "the answer is more than one list");
     if (reflector->headed)
         return 0;
     reflector->headed = true;
@@ -146,6 +148,8 @@ int list_head(struct reflector *reflector)
     bool versioned = r > 0 && kube_version_read(document->root, version);
     if (kinded && check_kind(reflector, kind->text) < 0)
         return -1;
+    if (!kinded || !versioned)
+        kube_objects_hold(&reflector->objects);
     return versioned ? check_version(reflector, version) : 0;
 }
 
@@ -165,6 +169,9 @@ static int read_frame(struct reflector *reflector, const struct document *docume
         check_version(reflector, reflector->list_version) < 0)
         return -1;
     reflector->framed = true;
+    int r = kube_objects_take_held(&reflector->objects);
+    if (r < 0)
+        return reflector_give_up(reflector, "%s", kube_objects_error(r));
     AUTOFREE char *asked = TAKE_PTR(reflector->continuation);
     if (!continuation || continuation->type != DOC_SCALAR || !*continuation->text)
         return 0;

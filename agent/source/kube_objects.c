@@ -33,6 +33,23 @@ struct trouble {
     struct faults faults;
 };
 
+/* What has come of an object, to be taken into the store or told of. */
+struct arrival {
+    struct object *object; /* NULL: it can't be used */
+    char *place;
+    bool named;
+    bool unknown; /* it can't be used, and nothing is known of it */
+    struct faults errors, warnings;
+};
+
+static void arrival_done(struct arrival *arrival)
+{
+    object_free(arrival->object);
+    free(arrival->place);
+    faults_done(&arrival->errors);
+    faults_done(&arrival->warnings);
+}
+
 static int trouble_cmp(const void *a, const void *b)
 {
     return strcmp(((const struct trouble *)a)->place, ((const struct trouble *)b)->place);
@@ -53,6 +70,7 @@ void kube_objects_init(struct kube_objects *objects, struct store *store, enum k
 
 void kube_objects_done(struct kube_objects *objects)
 {
+    kube_objects_drop_held(objects);
     sorted_each(struct trouble, trouble, &objects->troubles) {
         trouble_done(trouble);
     }
@@ -105,33 +123,29 @@ static void forget(struct kube_objects *objects, const char *place)
 }
 
 /* Notes what is wrong with an object, instead of what was; an empty list: nothing. */
-static int note(struct kube_objects *objects, const struct object_name *name, bool unknown,
-                const struct faults *const lists[2])
+static int note(struct kube_objects *objects, struct arrival *arrival)
 {
-    AUTOFREE char *place = place_of(objects, name);
-    if (!place)
-        return -ENOMEM;
-    forget(objects, place);
-    struct trouble trouble = { .place = place, .unknown = unknown, .list = objects->lists };
-    for (size_t i = 0; i < 2; i++) {
-        if (!lists[i])
-            continue;
+    const struct faults *const lists[] = { &arrival->errors, &arrival->warnings };
+    forget(objects, arrival->place);
+    struct trouble trouble = { .place = arrival->place,
+                               .unknown = arrival->unknown,
+                               .list = objects->lists };
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         trouble.faults.incomplete |= lists[i]->incomplete;
         vec_each(const struct fault, fault, &lists[i]->list)
-            faults_add(&trouble.faults, place, fault->remedy, "%s", fault->message);
+            faults_add(&trouble.faults, arrival->place, fault->remedy, "%s", fault->message);
     }
     if (faults_none(&trouble.faults))
         return 0;
-    if (name && objects->troubles.count >= MOST_KEPT) {
-        bool refused = lists[0] && !faults_none(lists[0]);
+    if (arrival->named && objects->troubles.count >= MOST_KEPT) {
         faults_done(&trouble.faults);
-        return refused ? -E2BIG : 0; /* warnings are left out */
+        return faults_none(&arrival->errors) ? 0 : -E2BIG; /* warnings are left out */
     }
     int r = sorted_put(&objects->troubles, &trouble);
     if (r < 0)
         faults_done(&trouble.faults);
     else
-        (void)TAKE_PTR(place);
+        arrival->place = NULL; /* the table's */
     return r;
 }
 
@@ -153,24 +167,67 @@ static int check_kind(const struct kube_objects *objects, const struct document 
     return -EBADMSG;
 }
 
+static int take(struct kube_objects *objects, struct arrival *arrival)
+{
+    int r = arrival->object ? store_put(objects->store, KUBE_ORIGIN, TAKE_PTR(arrival->object)) : 0;
+    return r == -ENOMEM ? r : note(objects, arrival);
+}
+
+/* Takes what has come, or holds it. */
+static int arrive(struct kube_objects *objects, struct arrival *arrival)
+{
+    if (!objects->holding)
+        return take(objects, arrival);
+    objects->held_bad += !faults_none(&arrival->errors);
+    if (objects->held_bad > MOST_KEPT)
+        return -E2BIG;
+    int r = vec_push(&objects->held, *arrival);
+    if (r == 0)
+        *arrival = (struct arrival){ 0 };
+    return r;
+}
+
+void kube_objects_hold(struct kube_objects *objects)
+{
+    objects->holding = true;
+}
+
+int kube_objects_take_held(struct kube_objects *objects)
+{
+    int r = 0;
+    objects->holding = false;
+    vec_each(struct arrival, arrival, &objects->held) {
+        if (r == 0)
+            r = take(objects, arrival);
+    }
+    kube_objects_drop_held(objects);
+    return r;
+}
+
+void kube_objects_drop_held(struct kube_objects *objects)
+{
+    objects->holding = false;
+    objects->held_bad = 0;
+    vec_each(struct arrival, arrival, &objects->held)
+        arrival_done(arrival);
+    vec_done(&objects->held);
+}
+
 int kube_objects_put(struct kube_objects *objects, const struct document *document,
                      const struct doc *root, const struct object_name *name)
 {
-    AUTOFAULTS struct faults errors = { 0 }, warnings = { 0 };
-    CLEANUP(object_freep) struct object *object = NULL;
+    CLEANUP(arrival_done)
+    struct arrival arrival = { .place = place_of(objects, name), .named = true };
     struct document part = *document;
     part.root = (struct doc *)root;
-    int r = check_kind(objects, document, root, &errors);
+    int r = arrival.place ? check_kind(objects, document, root, &arrival.errors) : -ENOMEM;
     if (r > 0)
-        r = object_decode_as(&part, objects->kind, &object, &errors, &warnings);
+        r = object_decode_as(&part, objects->kind, &arrival.object, &arrival.errors,
+                             &arrival.warnings);
     if (r == -ENOMEM)
         return r;
-    bool unknown = r < 0 && !is_known(objects, name);
-    if (r > 0)
-        r = store_put(objects->store, KUBE_ORIGIN, TAKE_PTR(object));
-    if (r == -ENOMEM)
-        return r;
-    return note(objects, name, unknown, (const struct faults *[]){ &errors, &warnings });
+    arrival.unknown = r < 0 && !is_known(objects, name);
+    return arrive(objects, &arrival);
 }
 
 int kube_objects_remove(struct kube_objects *objects, const struct object_name *name)
@@ -230,8 +287,17 @@ int kube_objects_refuse(struct kube_objects *objects, const char *text, const st
 {
     bool found = find_name(objects->kind, text, ret_name, buffer);
     struct object_name *name = found ? ret_name : NULL;
-    int r = note(objects, name, !is_known(objects, name), (const struct faults *[]){ why, NULL });
-    return r < 0 ? r : name != NULL;
+    CLEANUP(arrival_done)
+    struct arrival arrival = { .place = place_of(objects, name),
+                               .named = found,
+                               .unknown = !is_known(objects, name) };
+    if (!arrival.place)
+        return -ENOMEM;
+    arrival.errors.incomplete = why->incomplete;
+    vec_each(const struct fault, fault, &why->list)
+        faults_add(&arrival.errors, fault->place, fault->remedy, "%s", fault->message);
+    int r = arrive(objects, &arrival);
+    return r < 0 ? r : found;
 }
 
 const char *kube_objects_error(int error)

@@ -8,15 +8,21 @@
 
 #include "base/fault.h"
 #include "base/sorted.h"
+#include "base/vec.h"
 #include "format/doc.h"
 #include "source/key_set.h"
 #include "store/store.h"
+
+struct arrival; /* an object that was read */
 
 struct kube_objects {
     struct store *store;
     enum kind kind;
     struct sorted troubles; /* what could not be read as it should, by key */
     uint64_t lists;         /* begun so far */
+    bool holding;
+    VEC(struct arrival) held; /* of kube_objects.c */
+    size_t held_bad;          /* of these, those that can't be used */
 };
 
 void kube_objects_init(struct kube_objects *objects, struct store *store, enum kind kind);
@@ -37,6 +43,15 @@ const char *kube_objects_other_kind(const struct kube_objects *objects, const st
  */
 int kube_objects_put(struct kube_objects *objects, const struct document *document,
                      const struct doc *object, const struct object_name *name);
+
+/*
+ * From here on what is put or refused has no effect: it is held until it is known what it belongs
+ * to. Then it is taken, which returns as kube_objects_put(), or dropped; without anything held,
+ * both do nothing.
+ */
+void kube_objects_hold(struct kube_objects *objects);
+int kube_objects_take_held(struct kube_objects *objects);
+void kube_objects_drop_held(struct kube_objects *objects);
 
 /* Takes one out. Returns 0 or -ENOMEM. */
 int kube_objects_remove(struct kube_objects *objects, const struct object_name *name);

@@ -90,6 +90,7 @@ static void fail_with_remedy(struct reflector *reflector, const char *why, const
     reflector->long_pause |= reflector->retry_after_ms > LONG_PAUSE_MS;
     timer_arm(reflector->retry, reflector->retry_after_ms + backoff_next(&reflector->backoff));
     reflector->changed(reflector->context);
+    kube_objects_drop_held(&reflector->objects);
 }
 
 /* What to do where a request could not be made of what the kubeconfig names. */
@@ -112,7 +113,7 @@ static const char *remedy_of_answer(const char *why)
     if (strstr(why, "tells of version"))
         return "see that all API servers behind server: of the kubeconfig have one etcd, and that "
                "nothing before them answers from a cache; it is tried again by itself";
-    return strstr(why, "is no ") || strstr(why, "is about a ")
+    return strstr(why, "is no ") || strstr(why, "is about a ") || strstr(why, "is more than")
                ? "ask who it is that answers, as a proxy or a page to log in "
                  "may do: curl -k SERVER/version, with server: of the kubeconfig"
                : "it is tried again by itself; if it stays, see the journal of kube-apiserver";
@@ -393,6 +394,7 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
 int reflector_start(struct reflector *reflector, sd_event *event, struct store *store,
                     const struct kube_asker *asker)
 {
+    kube_objects_drop_held(&reflector->objects);
     kube_objects_init(&reflector->objects, store, reflector->resource->kind);
     reflector->backoff = (struct backoff){ .initial_ms = reflector->timing->retry_initial_ms,
                                            .max_ms = reflector->timing->retry_max_ms };

@@ -35,6 +35,12 @@ static void a_list_that_is_none_takes_nothing_out(void **state)
         { KIND_LIST("Pod", "20", ""), "no list of kind Service, but a \"PodList\"" },
         { KIND_LIST("Pod", "20", SERVICE("web", "20", "10.0.0.9")), "but a \"PodList\"" },
         { "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":[]}", "does not say its kind" },
+        { "{\"items\":[" SERVICE("web", "20", "10.0.0.9") "],\"kind\":\"PodList\",\"metadata\":"
+                                                          "{\"resourceVersion\":\"20\"}}",
+          "but a \"PodList\"" },
+        { "{\"items\":[" SERVICE("web", "20", "10.0.0.9") "],\"metadata\":{}}",
+          "no resourceVersion" },
+        { WEB LIST_OF("20", SERVICE("web", "20", "10.0.0.9")), "is more than one list" },
         { "{\"kind\":[],\"metadata\":{\"resourceVersion\":\"20\"},\"items\":[]}", "its kind" },
         { "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":20},\"items\":[]}",
           "no resourceVersion" },
@@ -62,17 +68,24 @@ static void an_older_list_is_not_believed(void **state)
 {
     struct fixture *fx = *state;
     static const char *const versions[] = { "9", "0", "010", "abc" };
+    static const char *const forms[] = {
+        "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"%s\"},\"items\":[%s]}",
+        /* That of custom resources: after each item of a lie comes what it is. */
+        "{\"items\":[%2$s,{\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\"},\"spec\":7}],"
+        "\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"%1$s\"}}",
+        "{\"kind\":\"ServiceList\",\"items\":[%2$s],\"metadata\":{\"resourceVersion\":\"%1$s\"}}",
+    };
     fx->lists[KIND_SERVICE] = WEB;
     start_and_sync(fx);
-    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(versions) * ARRAY_SIZE(forms); i++) {
         AUTOFREE char *list =
-            text_format("{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"%s\"},"
-                        "\"items\":[%s]}",
-                        versions[i], SERVICE("web", "3", "10.0.0.9"));
+            text_format(forms[i % ARRAY_SIZE(forms)], versions[i / ARRAY_SIZE(forms)],
+                        SERVICE("web", "3", "10.0.0.9"));
         fx->lists[KIND_SERVICE] = list;
         forget_watch(fx);
         run_until(fx, find_fault(fx, "Service", "Service", "after 10"));
         assert_web_stays(fx);
+        assert_null(find_fault(fx, "Service", "Service d/bad", ""));
         fx->lists[KIND_SERVICE] = WEB;
         run_until(fx, !has_group(fx, "Service"));
         assert_web_stays(fx);

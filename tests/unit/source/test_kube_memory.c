@@ -25,12 +25,17 @@ static int read_one(struct reflector *reflector, enum json_part_kind kind, const
     return kind == JSON_WHOLE ? watch_part(reflector, &part) : list_part(reflector, &part);
 }
 
+static bool versions_come_last; /* as in lists of custom resources */
+
 /* A list that replaces "old" by two others, one of which can't be read. */
 static int read_list(struct reflector *reflector)
 {
     reflector->framed = false;
     free(TAKE_PTR(reflector->continuation)); /* as after every failure */
+    kube_objects_drop_held(&reflector->objects);
     list_begin(reflector);
+    if (versions_come_last)
+        kube_objects_hold(&reflector->objects);
     int r = read_one(reflector, JSON_ITEM, SERVICE("web", "2", "10.0.0.1"));
     if (r < 0)
         return r;
@@ -94,6 +99,14 @@ static void try_all(int (*read)(struct reflector *reflector))
 static void of_a_list(void **state)
 {
     (void)state;
+    versions_come_last = false;
+    try_all(read_list);
+}
+
+static void of_a_list_of_custom_resources(void **state)
+{
+    (void)state;
+    versions_come_last = true;
     try_all(read_list);
 }
 
@@ -107,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_a_list),
+        cmocka_unit_test(of_a_list_of_custom_resources),
         cmocka_unit_test(of_a_watch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
