@@ -17,8 +17,9 @@
  * attempts grow; from the second on there is a fault. So a server that refuses each watch after a
  * good list is asked as seldom as one that is away. A watch that has brought many events, each
  * newer than all before, was a success, too: where objects change by the thousand the API server
- * drops (ends in good order) who can't be told as quickly, and to wait then is to fall further
- * behind.
+ * drops (ends in good order) who can't be told as quickly, and to wait for long then is to fall
+ * further behind. Pauses grow all the same, up to two seconds, and many in a row are told: who
+ * replays events with ever newer versions would else be asked hundreds of times in a second.
  *
  * An API that is back from an outage refuses for a moment, as it has no roles yet: the pauses that
  * have grown until then do not count for that.
@@ -55,6 +56,8 @@ const struct kube_timing kube_timing_default = {
     .watch_min_ms = 5 * MINUTE_MS,
     .watch_max_ms = 10 * MINUTE_MS,
     .steady_ms = 5 * SECOND_MS,
+    .burst_initial_ms = 50,
+    .burst_max_ms = 2 * SECOND_MS,
     .pulse_ms = 10 * SECOND_MS,
     .pulse_limit_ms = 5 * SECOND_MS,
     .list_max = 1 << 20,
@@ -87,10 +90,10 @@ static void fail_with_remedy(struct reflector *reflector, const char *why, const
         backoff_reset(&reflector->backoff);
     reflector->unreachable = reflector->http_status == 0;
     free(TAKE_PTR(reflector->continuation));
+    kube_objects_drop_held(&reflector->objects);
     reflector->long_pause |= reflector->retry_after_ms > LONG_PAUSE_MS;
     timer_arm(reflector->retry, reflector->retry_after_ms + backoff_next(&reflector->backoff));
     reflector->changed(reflector->context);
-    kube_objects_drop_held(&reflector->objects);
 }
 
 /* What to do where a request could not be made of what the kubeconfig names. */
@@ -124,12 +127,21 @@ static void fail(struct reflector *reflector, const char *why)
     fail_with_remedy(reflector, why, remedy_of_answer(why));
 }
 
+/* Nobody can tell by events that what could not even be named is over. */
+static void go_on(struct reflector *reflector)
+{
+    bool list = reflector->relist || kube_objects_nameless(&reflector->objects);
+    start_task(reflector, list ? TASK_LIST : TASK_WATCH);
+}
+
 static void start_next(struct reflector *reflector)
 {
     if (!*reflector->version || (reflector->relist && !reflector->doubted))
         start_task(reflector, TASK_LIST);
+    else if (reflector->failures)
+        start_task(reflector, TASK_CHECK);
     else
-        start_task(reflector, reflector->failures ? TASK_CHECK : TASK_WATCH);
+        go_on(reflector);
 }
 
 static void on_retry(void *context)
@@ -140,9 +152,12 @@ static void on_retry(void *context)
 static void on_steady(void *context)
 {
     struct reflector *reflector = context;
+    const bool told = reflector_fails(reflector);
     reflector->steady = true;
     reflector->fresh = false;
-    if (reflector->failures)
+    reflector->bursts = 0;
+    backoff_reset(&reflector->burst_backoff);
+    if (reflector->failures || told)
         succeed(reflector);
 }
 
@@ -248,13 +263,6 @@ static void end_list(struct reflector *reflector)
     reflector->changed(reflector->context);
 }
 
-/* Nobody can tell by events that what could not even be named is over. */
-static void go_on(struct reflector *reflector)
-{
-    bool list = reflector->relist || kube_objects_nameless(&reflector->objects);
-    start_task(reflector, list ? TASK_LIST : TASK_WATCH);
-}
-
 static void end_check(struct reflector *reflector)
 {
     free(TAKE_PTR(reflector->continuation)); /* of what was asked for, there can be no more */
@@ -267,12 +275,33 @@ static void end_check(struct reflector *reflector)
     go_on(reflector);
 }
 
+/* It goes on soon. */
+static void end_burst(struct reflector *reflector)
+{
+    struct kube_kind_status *status = reflector->status;
+    reflector->fresh = false;
+    if (reflector->failures)
+        succeed(reflector);
+    if (++reflector->bursts >= REFLECTOR_BURSTS_MANY) {
+        (void)snprintf(status->error, sizeof(status->error),
+                       "the watch ended in a burst of events, again and again");
+        reflector->remedy =
+            "see who changes so many of them (kubectl get -A -w), whether "
+            "kube-apiserver has too much to do (apiserver_terminated_watchers_total "
+            "of its metrics), and what stands before it";
+        status->error_wall_ms = status->error_wall_ms ? status->error_wall_ms : clock_wall_ms();
+        status->state = KUBE_WAITING;
+    }
+    timer_arm(reflector->retry, backoff_next(&reflector->burst_backoff));
+    reflector->changed(reflector->context);
+}
+
 static void end_watch(struct reflector *reflector)
 {
-    if (reflector->news >= BURST)
-        on_steady(reflector);
     if (reflector->steady)
         go_on(reflector);
+    else if (reflector->news >= BURST)
+        end_burst(reflector);
     else
         fail(reflector, ended_early);
 }
@@ -365,6 +394,7 @@ static int clear_answer(struct reflector *reflector)
     reflector->trouble[0] = '\0';
     reflector->expired = reflector->steady = reflector->headed = reflector->framed = false;
     text_truncate(&reflector->refusal, 0);
+    kube_objects_drop_held(&reflector->objects);
     json_splitter_free(reflector->splitter);
     reflector->splitter =
         json_splitter_new("", &reader_limits_default, reflector->task != TASK_WATCH);
@@ -394,10 +424,11 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
 int reflector_start(struct reflector *reflector, sd_event *event, struct store *store,
                     const struct kube_asker *asker)
 {
-    kube_objects_drop_held(&reflector->objects);
     kube_objects_init(&reflector->objects, store, reflector->resource->kind);
     reflector->backoff = (struct backoff){ .initial_ms = reflector->timing->retry_initial_ms,
                                            .max_ms = reflector->timing->retry_max_ms };
+    reflector->burst_backoff = (struct backoff){ .initial_ms = reflector->timing->burst_initial_ms,
+                                                 .max_ms = reflector->timing->burst_max_ms };
     reflector->path = kube_resource_path(reflector->resource, asker);
     reflector->check_path = kube_resource_node_path(asker->node);
     if (!reflector->path || !reflector->check_path)

@@ -27,8 +27,9 @@ struct kube_timing {
     int64_t silence_ms;                 /* of a watch */
     int64_t watch_min_ms, watch_max_ms; /* how long the API is asked to keep a watch up */
     int64_t steady_ms;                  /* a watch that has lasted so long counts as success */
-    int64_t pulse_ms, pulse_limit_ms;   /* of silence until the API is asked; for its answer */
-    unsigned list_max;                  /* elements: who lists more does not come to an end */
+    int64_t burst_initial_ms, burst_max_ms; /* after watches that end in a burst of events */
+    int64_t pulse_ms, pulse_limit_ms;       /* of silence until the API is asked; for its answer */
+    unsigned list_max;                      /* elements: who lists more does not come to an end */
 };
 
 extern const struct kube_timing kube_timing_default;
@@ -66,11 +67,13 @@ struct reflector {
     struct json_splitter *splitter;
     struct timer *patience, *retry, *steady_timer;
     struct backoff backoff;
+    struct backoff burst_backoff;
     char version[KUBE_VERSION_MAX]; /* where what is known stands; "" before the first list */
     bool relist;                    /* a list comes before the next watch */
     bool doubted;                   /* a list was older than what is known: a check comes first */
     bool back;                      /* the API has gone back, or can't be asked whether it has */
     bool fresh;                     /* listed, and no watch has lasted since */
+    unsigned bursts;                /* watches in a row that ended in one, before they had lasted */
     unsigned failures;              /* in a row */
     bool long_pause;                /* one of them asked to be left alone for long */
     bool unreachable;               /* the last one: there was no answer at all */
@@ -99,11 +102,14 @@ struct reflector {
     unsigned news;     /* events of a watch that were newer than all before */
 };
 
+enum { REFLECTOR_BURSTS_MANY = 8 }; /* some 4 s of pauses: told */
+
 /* One failure may happen to anybody: a fault is told of from the second in a row on, or from one
- * that the next try has to wait for. */
+ * that the next try has to wait for. So it is of watches that end in bursts of events. */
 static inline bool reflector_fails(const struct reflector *reflector)
 {
-    return reflector->failures > 1 || reflector->long_pause;
+    return reflector->failures > 1 || reflector->long_pause ||
+           reflector->bursts >= REFLECTOR_BURSTS_MANY;
 }
 
 /*

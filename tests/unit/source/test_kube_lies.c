@@ -210,6 +210,45 @@ static void watches_that_bring_no_news_are_asked_for_ever_more_seldom(void **sta
     }
 }
 
+/* Always the same ten objects, each time under versions of their own. */
+static bool replay_as_news(struct fixture *fx, struct fake_peer *peer, enum kind kind)
+{
+    if (kind != KIND_SERVICE || !strstr(peer->path, "watch=1"))
+        return false;
+    fake_peer_begin(peer, 200);
+    for (int i = 0; i < 10; i++) {
+        AUTOFREE char *event = text_format(
+            "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"web\",\"namespace\":\"d\","
+            "\"resourceVersion\":\"%u\"},\"spec\":{\"clusterIP\":\"10.0.0.1\",\"clusterIPs\":"
+            "[\"10.0.0.1\"],\"ports\":[{\"port\":80}]}}}\n",
+            100 + fx->hooked++);
+        fake_peer_say(peer, event);
+    }
+    fake_peer_end(peer);
+    return true;
+}
+
+static void a_storm_of_events_is_met_by_pauses_and_told(void **state)
+{
+    struct fixture *fx = *state;
+    fx->lists[KIND_SERVICE] = WEB;
+    fx->timing.burst_initial_ms = 8;
+    fx->timing.burst_max_ms = 128;
+    fx->hook = replay_as_news;
+    start_source(fx);
+    int64_t began_ms = clock_mono_ms();
+    run_until(fx, fx->watched[KIND_SERVICE] == 7);
+    /* 8, 16, 32, 64 and 128 ms twice, of which a fifth may be missing. */
+    assert_true(clock_mono_ms() - began_ms >= (120 + 256) * 8 / 10);
+    assert_false(has_group(fx, "Service"));
+    run_until(fx, find_fault(fx, "Service", "Service", "in a burst of events, again and again"));
+    assert_int_equal(fx->listed[KIND_SERVICE], 1);
+    assert_web_stays(fx);
+    fx->hook = NULL;
+    run_until(fx, !has_group(fx, "Service"));
+    assert_string_equal(kind_status(fx, KIND_SERVICE)->error, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +259,7 @@ int main(void)
         TEST(who_may_not_ask_believes_the_pages_of_etcd),
         TEST(events_of_the_past_are_not_believed),
         TEST(watches_that_bring_no_news_are_asked_for_ever_more_seldom),
+        TEST(a_storm_of_events_is_met_by_pauses_and_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
