@@ -107,9 +107,7 @@ void etcd_describe(const struct etcd_request *request, CURLcode code, struct etc
     answer->status = code == CURLE_OK ? http_status(&request->exchange) : 0;
     if (code == CURLE_OK && answer->status == 200)
         return;
-    curl_off_t retry_after_s = 0;
-    (void)curl_easy_getinfo(request->exchange.transfer.easy, CURLINFO_RETRY_AFTER, &retry_after_s);
-    answer->retry_after_ms = (int64_t)retry_after_s * SECOND_MS;
+    answer->retry_after_ms = curl_retry_after_ms(request->exchange.transfer.easy);
     text_addf(why, "%s: ", endpoint);
     if (code == CURLE_ABORTED_BY_CALLBACK) {
         text_add(why, "the connection ended before an answer came");

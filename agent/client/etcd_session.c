@@ -22,7 +22,6 @@ enum {
     LOGIN_BYTES = 4096,
     AGAIN_MS = 250,
     AGAIN_MOST_MS = 5000,
-    AFTER_MOST_MS = 60000,
 };
 
 struct etcd_session {
@@ -174,8 +173,8 @@ static void note_refusal(struct etcd_session *session, const struct etcd_answer 
         text_addf(&session->why, "; the file of the password: %s", strerror(-session->login_error));
     session->status = answer->error ? answer->status : 0;
     session->remedy = answer->error ? answer->remedy : "see what etcd's journal says of this login";
-    const int64_t after_ms = MIN(answer->retry_after_ms, (int64_t)AFTER_MOST_MS);
-    session->not_before_ms = clock_mono_ms() + MAX(backoff_next(&session->backoff), after_ms);
+    session->not_before_ms =
+        clock_mono_ms() + MAX(backoff_next(&session->backoff), answer->retry_after_ms);
 }
 
 static void on_login(void *context, const struct etcd_answer *answer)

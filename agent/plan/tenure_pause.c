@@ -9,7 +9,6 @@ enum {
     CONFLICT_MS = 1,       /* after a first conflict */
     UNANSWERED_MOST = 700, /* with a probe after it, an address is back a second after the store */
     REFUSED_MOST = 5000,
-    AFTER_MOST = 60000,
     JITTER_PERCENT = 20,
     CHANCE_MS = 500, /* for a reading and a write, beside what the store took last */
 };
@@ -37,7 +36,7 @@ static int64_t chance_ms(const struct tenure *tenure, int64_t left_ms)
 int64_t tenure_pause(const struct tenure *tenure, const struct tenure_failure *failure,
                      int64_t left_ms, int64_t *pause_ms)
 {
-    const int64_t after_ms = MIN(MAX(failure->retry_after_ms, 0), AFTER_MOST);
+    const int64_t after_ms = failure->retry_after_ms;
     const int64_t chance = chance_ms(tenure, left_ms);
     *pause_ms = longer(tenure, failure->kind, *pause_ms);
     int64_t pause = *pause_ms - part(*pause_ms, tenure->random);

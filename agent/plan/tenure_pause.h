@@ -5,7 +5,7 @@
  * A store that does not answer is asked again soon, and for as long as that lasts: an address is to
  * be back a second after the store. One that says no (rights, quotas, webhooks, too many requests)
  * will say so again, to each claim of each node: pauses are doubled up to half of the duration, or
- * 5 s, and are as long as it asks for, up to a minute. But who has a right to lose asks once more
+ * 5 s, and are as long as it asks for. But who has a right to lose asks once more
  * before it ends, while there is time for an answer.
  *
  * After a conflict a reading says what there is, at once; a record that did change ends the pause.
@@ -23,7 +23,7 @@ enum tenure_failing {
 
 struct tenure_failure {
     enum tenure_failing kind;
-    int64_t retry_after_ms; /* 0: the store does not say */
+    int64_t retry_after_ms; /* 0: the store does not say; bounded by who has read it */
 };
 
 /* `left_ms`: of the right that there is. `pause_ms`: of the failure before, and of this one,

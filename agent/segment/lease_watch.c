@@ -35,7 +35,6 @@ enum {
     AGAIN_MS = 250,
     AGAIN_MOST_MS = 1000,   /* an address is to be back a second after the API */
     REFUSED_MOST_MS = 5000, /* that will be said again */
-    AFTER_MOST_MS = 60000,
 };
 
 /* A Lease that is there, and in which of the lists it was named last. */
@@ -204,7 +203,7 @@ static void fail(struct lease_watch *watch, const char *why, const char *remedy)
     watch->backoff.max_ms =
         watch->status >= 400 && watch->status < 500 ? REFUSED_MOST_MS : AGAIN_MOST_MS;
     const int64_t pause_ms = backoff_next(&watch->backoff);
-    timer_arm(watch->timer, MAX(pause_ms, MIN(watch->retry_after_ms, (int64_t)AFTER_MOST_MS)));
+    timer_arm(watch->timer, MAX(pause_ms, watch->retry_after_ms));
 }
 
 static void on_started(void *context, int status, int64_t retry_after_ms)

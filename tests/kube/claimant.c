@@ -86,9 +86,10 @@ static void on_told(void *context, const struct claim_answer *answer)
     CLEANUP(freep) struct asked *asked = context;
     if (answer->outcome == CLAIM_DONE)
         note(asked->claimant, asked->key, answer->record ? answer->record : &asked->wish);
-    printf("told\t%s\t%s\t%s\t%s\t%d\t%s\n", asked->key, outcomes[answer->outcome],
+    printf("told\t%s\t%s\t%s\t%s\t%d\t%s\t%lld\n", asked->key, outcomes[answer->outcome],
            answer->record ? answer->record->holder : "", answer->version,
-           answer->since_ms != INT64_MAX, answer->why ? answer->why : "");
+           answer->since_ms != INT64_MAX, answer->why ? answer->why : "",
+           (long long)answer->retry_after_ms);
     (void)fflush(stdout);
 }
 

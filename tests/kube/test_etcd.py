@@ -18,7 +18,7 @@ from lab.kube_programs import program
 PREFIX = "/fingerpost/addresses/"
 ADDRESSES = ("192.0.2.1", "192.0.2.2", "192.0.2.3")
 
-Told = namedtuple("Told", "key outcome holder version watched why")
+Told = namedtuple("Told", "key outcome holder version watched why after")
 
 
 @pytest.fixture(name="host")

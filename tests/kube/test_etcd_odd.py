@@ -114,6 +114,17 @@ def test_a_watch_of_leases_that_is_refused_is_asked_for_ever_later(lab, tmp_path
     api.stop()
 
 
+def test_a_pause_without_end_is_one_of_half_a_minute(host):
+    etcd = ScriptedEtcd(host, ADDRESS).start()
+    one = Claimant(host, etcd)
+    for wanted, after in ((7, 7000), (3600, 30000), (2 ** 63 - 1, 30000)):
+        etcd.faults[RANGE] = lambda handler, wanted=wanted: handler.say(503, {}, Retry_After=wanted)
+        told = one.ask("read", "a")
+        assert told.outcome == "failed" and int(told.after) == after, told
+    one.end()
+    etcd.stop()
+
+
 def test_many_requests_wait_for_one_login(user):
     """Also when a token is over in the midst of them: the one of a newer login is kept."""
     etcd, one = user
