@@ -144,13 +144,14 @@ int dump_rules(struct nl_socket *socket, struct sorted *ret_rules)
 }
 
 struct address_dump {
-    struct dump prefixes, addresses;
+    struct dump prefixes, networks, addresses;
     uint32_t ifindex;
 };
 
 static void address_dump_done(struct address_dump *dump)
 {
     dump_done(&dump->prefixes);
+    dump_done(&dump->networks);
     dump_done(&dump->addresses);
 }
 
@@ -165,6 +166,8 @@ static int on_address(const struct nlmsghdr *row, void *context)
     address.order = (uint32_t)dump->addresses.count;
     if (add_row(&dump->prefixes, &host) < 0 || add_row(&dump->prefixes, &network) < 0)
         return -ENOMEM;
+    if (network.length < ip_bits(&network.ip) && add_row(&dump->networks, &network) < 0)
+        return -ENOMEM;
     return add_row(&dump->addresses, &address);
 }
 
@@ -172,6 +175,7 @@ static void restart_addresses(void *context)
 {
     struct address_dump *dump = context;
     restart(&dump->prefixes);
+    restart(&dump->networks);
     restart(&dump->addresses);
 }
 
@@ -180,6 +184,7 @@ static int dump_family(struct nl_socket *socket, uint8_t family, struct address_
     struct ifaddrmsg fixed = { .ifa_family = family, .ifa_index = dump->ifindex };
     struct nl_request request;
     dump->prefixes.start = dump->prefixes.count;
+    dump->networks.start = dump->networks.count;
     dump->addresses.start = dump->addresses.count;
     nl_begin(&request, RTM_GETADDR, 0, &fixed, sizeof(fixed));
     int r = nl_dump(socket, &request, on_address, restart_addresses, dump);
@@ -187,11 +192,12 @@ static int dump_family(struct nl_socket *socket, uint8_t family, struct address_
 }
 
 int dump_addresses(struct nl_socket *socket, uint32_t ifindex, struct sorted *ret_prefixes,
-                   struct sorted *ret_addresses)
+                   struct sorted *ret_networks, struct sorted *ret_addresses)
 {
     CLEANUP(address_dump_done)
     struct address_dump dump = {
         .prefixes.table = SORTED(struct prefix, prefix_item_cmp),
+        .networks.table = SORTED(struct prefix, prefix_item_cmp),
         .addresses.table = SORTED(struct link_address, link_address_cmp),
         .ifindex = ifindex,
     };
@@ -203,10 +209,14 @@ int dump_addresses(struct nl_socket *socket, uint32_t ifindex, struct sorted *re
     int r = finish(&dump.prefixes);
     if (r < 0)
         return r;
+    r = finish(&dump.networks);
+    if (r < 0)
+        return r;
     r = finish(&dump.addresses);
     if (r < 0)
         return r;
     *ret_prefixes = TAKE_STRUCT(dump.prefixes.table);
+    *ret_networks = TAKE_STRUCT(dump.networks.table);
     *ret_addresses = TAKE_STRUCT(dump.addresses.table);
     return 0;
 }

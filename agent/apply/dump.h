@@ -22,7 +22,8 @@ int dump_routes(struct nl_socket *socket, const struct kernel_scope *scope,
 int dump_rules(struct nl_socket *socket, struct sorted *ret_rules);
 /*
  * The addresses of an interface (0: of all): as struct prefix by prefix_cmp(), with their networks;
- * and as struct link_address by link_address_cmp(). An interface that does not exist has none.
+ * the networks alone, but for those of a single address; and as struct link_address by
+ * link_address_cmp(). An interface that does not exist has none.
  */
 int dump_addresses(struct nl_socket *socket, uint32_t ifindex, struct sorted *ret_prefixes,
-                   struct sorted *ret_addresses);
+                   struct sorted *ret_networks, struct sorted *ret_addresses);

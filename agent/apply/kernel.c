@@ -63,7 +63,7 @@ static unsigned everything(const struct kernel_scope *scope)
 struct kernel {
     struct nl_socket *requests, *notifications;
     struct kernel_scope scope;
-    struct sorted routes, rules, prefixes, links, addresses, ways;
+    struct sorted routes, rules, prefixes, networks, links, addresses, ways;
     struct sorted watched; /* struct ip */
     bool twins;            /* two routes of the kernel are one in the mirror */
     unsigned stale;        /* enum stale */
@@ -257,7 +257,7 @@ static bool renew(struct sorted *table, struct sorted *fresh)
 
 /* Freshly dumped tables; those that were not stale stay empty. */
 struct fresh {
-    struct sorted routes, rules, prefixes, addresses, links, ways;
+    struct sorted routes, rules, prefixes, networks, addresses, links, ways;
     bool twins;
 };
 
@@ -266,6 +266,7 @@ static void fresh_done(struct fresh *fresh)
     sorted_done(&fresh->routes);
     sorted_done(&fresh->rules);
     sorted_done(&fresh->prefixes);
+    sorted_done(&fresh->networks);
     sorted_done(&fresh->addresses);
     sorted_done(&fresh->links);
     sorted_done(&fresh->ways);
@@ -277,18 +278,12 @@ static int dump_stale(struct kernel *kernel, struct fresh *fresh)
     int r = 0;
     if (stale & STALE_ROUTES)
         r = dump_routes(kernel->requests, &kernel->scope, &fresh->routes, &fresh->twins);
-    if (r < 0)
-        return r;
-    if (stale & STALE_RULES)
+    if (r == 0 && stale & STALE_RULES)
         r = dump_rules(kernel->requests, &fresh->rules);
-    if (r < 0)
-        return r;
-    if (stale & STALE_ADDRESSES)
+    if (r == 0 && stale & STALE_ADDRESSES)
         r = dump_addresses(kernel->requests, kernel->scope.ifindex, &fresh->prefixes,
-                           &fresh->addresses);
-    if (r < 0)
-        return r;
-    if (stale & STALE_LINKS)
+                           &fresh->networks, &fresh->addresses);
+    if (r == 0 && stale & STALE_LINKS)
         r = dump_links(kernel->requests, &fresh->links);
     if (r < 0)
         return r;
@@ -315,6 +310,7 @@ static int refresh(struct kernel *kernel)
         (void)renew(&kernel->rules, &fresh.rules);
     if (kernel->stale & STALE_ADDRESSES) {
         events->addresses |= renew(&kernel->prefixes, &fresh.prefixes);
+        (void)renew(&kernel->networks, &fresh.networks);
         events->links |= renew(&kernel->addresses, &fresh.addresses);
     }
     if (kernel->stale & STALE_LINKS) {
@@ -377,6 +373,7 @@ void kernel_close(struct kernel *kernel)
     sorted_done(&kernel->routes);
     sorted_done(&kernel->rules);
     sorted_done(&kernel->prefixes);
+    sorted_done(&kernel->networks);
     sorted_done(&kernel->links);
     sorted_done(&kernel->addresses);
     sorted_done(&kernel->ways);
@@ -424,6 +421,11 @@ const struct sorted *kernel_rules(const struct kernel *kernel)
 const struct sorted *kernel_local_prefixes(const struct kernel *kernel)
 {
     return &kernel->prefixes;
+}
+
+const struct sorted *kernel_local_networks(const struct kernel *kernel)
+{
+    return &kernel->networks;
 }
 
 const struct sorted *kernel_links(const struct kernel *kernel)

@@ -92,6 +92,8 @@ const struct sorted *kernel_rules(const struct kernel *kernel);
  * for which ip_is_special(): loopback, link-local.
  */
 const struct sorted *kernel_local_prefixes(const struct kernel *kernel);
+/* Of these the on-link networks that are longer than a single address: a few. */
+const struct sorted *kernel_local_networks(const struct kernel *kernel);
 /* struct link by link_cmp(); struct link_address by link_address_cmp(). */
 const struct sorted *kernel_links(const struct kernel *kernel);
 const struct sorted *kernel_link_addresses(const struct kernel *kernel);

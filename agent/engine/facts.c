@@ -28,6 +28,7 @@ struct node_facts node_facts_of(const struct config *config, const struct store 
         .store = store,
         .config = config,
         .local_prefixes = kernel_local_prefixes(kernel),
+        .local_networks = kernel_local_networks(kernel),
         .link_addresses = kernel_link_addresses(kernel),
         .links = kernel_links(kernel),
         .nat_leads = leads->ifindex ? leads : NULL,

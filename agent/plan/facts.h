@@ -31,6 +31,7 @@ struct node_facts {
     const struct store *store;
     const struct config *config;
     const struct sorted *local_prefixes; /* struct prefix: addresses and on-link networks */
+    const struct sorted *local_networks; /* of these the networks of more than one address; a few */
     const struct sorted *link_addresses; /* struct link_address: of this node; NULL: not known */
     const struct sorted *links;          /* struct link; NULL: not known */
     const struct nat_leads *nat_leads;   /* NULL: NAT is off, or svc0 is not there */

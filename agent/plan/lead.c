@@ -18,14 +18,16 @@ struct lead lead_to_svc0(const struct node_facts *facts, uint8_t family)
     return (struct lead){ leads->ifindex, family == IP_V4 ? leads->v4 : leads->v6 };
 }
 
-/* A network of this node that a prefix overlaps, or NULL. A single address takes nothing away: the
- * kernel looks for its own addresses before it looks at routes. */
+/*
+ * A network of this node that a prefix overlaps, or NULL. A single address takes nothing away: the
+ * kernel looks for its own addresses before it looks at routes. It is none of these networks, since
+ * this is asked of each ClusterIP, and kube-proxy's IPVS mode puts all of them on the node.
+ */
 static const struct prefix *overlapped(const struct node_facts *facts, const struct prefix *prefix)
 {
-    for (size_t i = 0; facts->local_prefixes && i < facts->local_prefixes->count; i++) {
-        const struct prefix *local = sorted_at(facts->local_prefixes, i);
-        if (local->length < ip_bits(&local->ip) &&
-            (prefix_contains(local, &prefix->ip) || prefix_contains(prefix, &local->ip)))
+    for (size_t i = 0; facts->local_networks && i < facts->local_networks->count; i++) {
+        const struct prefix *local = sorted_at(facts->local_networks, i);
+        if (prefix_contains(local, &prefix->ip) || prefix_contains(prefix, &local->ip))
             return local;
     }
     return NULL;

@@ -163,6 +163,7 @@ static inline void expect_mirror_is_true(struct lab *lab)
     expect_equal_tables(kernel_routes(lab->kernel), kernel_routes(fresh));
     expect_equal_tables(kernel_rules(lab->kernel), kernel_rules(fresh));
     expect_equal_tables(kernel_local_prefixes(lab->kernel), kernel_local_prefixes(fresh));
+    expect_equal_tables(kernel_local_networks(lab->kernel), kernel_local_networks(fresh));
     expect_equal_tables(kernel_link_addresses(lab->kernel), kernel_link_addresses(fresh));
     assert_true(links_equal(kernel_links(lab->kernel), kernel_links(fresh)));
     kernel_close(fresh);

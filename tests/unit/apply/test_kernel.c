@@ -389,12 +389,13 @@ static void addresses_and_their_networks(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         assert_true(is_local(lab, all[i]));
     assert_int_equal(kernel_local_prefixes(lab->kernel)->count, ARRAY_SIZE(all));
-
-    run("ip addr del 10.99.1.2/23 dev d0");
+    assert_int_equal(kernel_local_networks(lab->kernel)->count, 3);
+    run("ip addr del 10.99.1.2/23 dev d0 && ip addr add 10.5.9.9 dev d0");
     read_all(lab);
     assert_true(events(lab)->addresses);
     assert_false(is_local(lab, "10.99.1.2/32"));
     assert_true(is_local(lab, "10.99.0.0/23")); /* d1 is still there */
+    assert_int_equal(kernel_local_networks(lab->kernel)->count, 3);
     kernel_events_done(lab->kernel);
 
     run("ip link set d0 up && ip link set d1 up && ip addr add 169.254.7.7/16 dev d0");

@@ -34,6 +34,7 @@ static uint32_t asked; /* operations that the kernel was asked for */
 const struct sorted *__wrap_kernel_routes(const struct kernel *kernel);
 const struct sorted *__wrap_kernel_rules(const struct kernel *kernel);
 const struct sorted *__wrap_kernel_local_prefixes(const struct kernel *kernel);
+const struct sorted *__wrap_kernel_local_networks(const struct kernel *kernel);
 const struct sorted *__wrap_kernel_link_addresses(const struct kernel *kernel);
 int __wrap_kernel_apply_routes(struct kernel *kernel, const struct route_op *ops, size_t count,
                                struct op_result *results);
@@ -53,6 +54,12 @@ const struct sorted *__wrap_kernel_rules(const struct kernel *kernel)
 }
 
 const struct sorted *__wrap_kernel_local_prefixes(const struct kernel *kernel)
+{
+    (void)kernel;
+    return &none;
+}
+
+const struct sorted *__wrap_kernel_local_networks(const struct kernel *kernel)
 {
     (void)kernel;
     return &none;

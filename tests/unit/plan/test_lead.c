@@ -256,7 +256,7 @@ static void real_addresses_are_never_led_away(void **state)
     struct prefix local;
     assert_int_equal(prefix_parse("10.1.0.0/16", &local), 0);
     assert_int_equal(sorted_put(&prefixes, &local), 0);
-    planning.facts.local_prefixes = &prefixes;
+    planning.facts.local_prefixes = planning.facts.local_networks = &prefixes;
     add_range(&planning.config->services.service_cidrs, "10.0.0.0/8");
     put_typed(&planning, "web", "LoadBalancer", "10.96.0.1", "", "{ip: 10.1.0.9}");
     put_typed(&planning, "x", "ClusterIP", "10.1.0.7", "", "");

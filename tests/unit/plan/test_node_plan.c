@@ -44,7 +44,7 @@ static void faults_come_part_by_part(void **state)
         fill(&planning);
         assert_int_equal(prefix_parse("10.1.0.0/16", &local), 0);
         assert_int_equal(sorted_put(&prefixes, &local), 0);
-        planning.facts.local_prefixes = &prefixes;
+        planning.facts.local_prefixes = planning.facts.local_networks = &prefixes;
         planning.facts.nat_leads = &svc0;
         planning.config->services.enabled = enabled;
         assert_int_equal(plan_node(&planning.inputs, &plan, &planning.faults), 0);

@@ -5,12 +5,13 @@
 #include "base/macro.h"
 #include "linking.h"
 #include "nat_planning.h"
+#include "plan/lead.h"
 #include "plan/real_address.h"
 
 /* node-1 with eth0, a tunnel and kube-proxy's device. */
 struct world {
     struct planning planning;
-    struct sorted links, addresses, prefixes;
+    struct sorted links, addresses, prefixes, networks;
 };
 
 static void put_prefix(struct world *world, const char *text)
@@ -18,6 +19,8 @@ static void put_prefix(struct world *world, const char *text)
     struct prefix prefix;
     assert_int_equal(prefix_parse(text, &prefix), 0);
     assert_int_equal(sorted_put(&world->prefixes, &prefix), 0);
+    if (prefix.length < ip_bits(&prefix.ip))
+        assert_int_equal(sorted_put(&world->networks, &prefix), 0);
 }
 
 /* As the kernel's mirror has it: the address, and the network of its length or of its peer. */
@@ -36,6 +39,7 @@ static void world_begin(struct world *world)
         .links = SORTED(struct link, link_cmp),
         .addresses = SORTED(struct link_address, link_address_cmp),
         .prefixes = SORTED(struct prefix, prefix_item_cmp),
+        .networks = SORTED(struct prefix, prefix_item_cmp),
     };
     planning_begin(&world->planning);
     put_link(&world->links, "eth0", "");
@@ -45,6 +49,7 @@ static void world_begin(struct world *world)
     world->planning.facts.links = &world->links;
     world->planning.facts.link_addresses = &world->addresses;
     world->planning.facts.local_prefixes = &world->prefixes;
+    world->planning.facts.local_networks = &world->networks;
     put(&world->planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-2}\nstatus: "
                           "{addresses: [{type: InternalIP, address: 192.0.2.2}]}\n");
     give(world, link_named(&world->links, "eth0"), "192.0.2.1", "192.0.2.0/24");
@@ -70,6 +75,7 @@ static void world_done(struct world *world)
     sorted_done(&world->links);
     sorted_done(&world->addresses);
     sorted_done(&world->prefixes);
+    sorted_done(&world->networks);
 }
 
 #define AUTOWORLD CLEANUP(world_done)
@@ -319,6 +325,7 @@ static double seconds_of(uint32_t count)
         assert_int_equal(sorted_put(&world.addresses, &address), 0);
         assert_int_equal(sorted_put(&world.prefixes, &host), 0);
     }
+    add_range(&world.planning.config->services.service_cidrs, "10.96.0.0/12");
     const double begin = seconds();
     for (uint32_t i = 0; i < count; i++) {
         struct real_address real;
@@ -328,6 +335,7 @@ static double seconds_of(uint32_t count)
         assert_false(real_address_of(&world.planning.facts, &v4, &real));
         v4.bytes[1] = 98;
         assert_false(real_address_of(&world.planning.facts, &v4, &real));
+        assert_true(lead_covers(&world.planning.facts, &v4));
         assert_false(real_network_of(&world.planning.facts, &v6, &real));
     }
     return seconds() - begin;
