@@ -2,14 +2,15 @@
 /*
  * The one timer of what has to be looked at; see looks.h.
  *
- * A row keeps its place on the grid for ever: one that was late, or that rested, goes on at a time
- * that it would have had anyway. There are a few dozen rows at most, so the first one is sought by
- * going through all.
+ * A row keeps its place on the grid: one that was late, or that rested, goes on at a time that it
+ * would have had anyway. Only what is hurried moves to another place. There are a few dozen rows at
+ * most, so the first one is sought by going through all.
  */
 #include "loop/looks.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/macro.h"
@@ -23,12 +24,15 @@ struct row {
     const struct look *look;
     void *context;
     int64_t due_ms;
+    int64_t rests_ms; /* monotonic: until then nobody hurries it */
+    bool hurried;
 };
 
 struct looks {
     VEC(struct row) rows;
     int64_t origin_ms; /* of the grid: agents of one machine do not all wake at once */
     int64_t added;     /* rows, ever */
+    int64_t turn_ms;   /* of the turn that is under way; 0: none is */
     struct timer *timer;
 };
 
@@ -51,6 +55,8 @@ static int64_t look_at(struct row *row, int64_t now_ms, int64_t begin_us)
         row->look->moved(row->context);
     const int64_t end_us = clock_thread_us();
     const int64_t until_ms = now_ms + MAX((end_us - begin_us) * LOOKS_REST / 1000, INT64_C(1));
+    row->rests_ms = MAX(until_ms, row->hurried ? now_ms + LOOKS_HURRY_MS : 0);
+    row->hurried = false;
     row->due_ms += (until_ms - row->due_ms + period_ms - 1) / period_ms * period_ms;
     return end_us;
 }
@@ -59,10 +65,21 @@ int64_t looks_turn(struct looks *looks, int64_t now_ms)
 {
     const int64_t begin_us = clock_thread_us();
     struct row *row = first_of(looks);
+    looks->turn_ms = now_ms;
     for (int64_t at_us = begin_us; row && row->due_ms <= now_ms && at_us - begin_us < LOOKS_TURN_US;
          row = first_of(looks))
         at_us = look_at(row, now_ms, at_us);
+    looks->turn_ms = 0;
     return row ? row->due_ms : INT64_MAX;
+}
+
+static struct row *row_named(struct looks *looks, const void *context, const char *name)
+{
+    vec_each(struct row, row, &looks->rows) {
+        if (row->context == context && strcmp(row->look->name, name) == 0)
+            return row;
+    }
+    return NULL;
 }
 
 static void await_next(struct looks *looks, int64_t next_ms)
@@ -97,6 +114,28 @@ void looks_free(struct looks *looks)
     timer_free(looks->timer);
     vec_done(&looks->rows);
     free(looks);
+}
+
+/* The last time on the grid that is not later. */
+static int64_t on_grid(const struct looks *looks, int64_t at_ms)
+{
+    return looks->origin_ms + (at_ms - looks->origin_ms) / LOOKS_GRID_MS * LOOKS_GRID_MS;
+}
+
+void looks_hurry(struct looks *looks, const void *context, const char *name)
+{
+    struct row *row = looks ? row_named(looks, context, name) : NULL;
+    if (!row)
+        return;
+    int64_t at_ms = looks->turn_ms;
+    if (at_ms == 0 || at_ms < row->rests_ms)
+        at_ms = MAX(clock_mono_ms(), row->rests_ms) + LOOKS_GRID_MS - 1;
+    at_ms = on_grid(looks, at_ms);
+    if (at_ms >= row->due_ms)
+        return;
+    row->due_ms = at_ms;
+    row->hurried = true;
+    await_next(looks, first_of(looks)->due_ms);
 }
 
 /* The first time on the grid after now, and up to a period more for a place of its own. */

@@ -10,6 +10,9 @@
  * next turn, so that nothing else has to wait. A row that costs much comes less often: it rests for
  * LOOKS_REST times the processor time that it took.
  *
+ * Where a notification says that there is news, looks_hurry() has a row looked at earlier; the
+ * period is then for what the notification may have missed.
+ *
  * How to add one: a function that asks the kernel, compares, and replaces the faults of its group;
  * a row in the owner's table; a line in the table of docs/architecture.md.
  */
@@ -23,7 +26,7 @@
 
 #include "base/cleanup.h"
 
-enum { LOOKS_GRID_MS = 100, LOOKS_TURN_US = 2000, LOOKS_REST = 10 };
+enum { LOOKS_GRID_MS = 100, LOOKS_TURN_US = 2000, LOOKS_REST = 10, LOOKS_HURRY_MS = 300 };
 
 struct looks;
 
@@ -53,6 +56,13 @@ DEFINE_CLEANUP(struct looks *, looks_free);
 int looks_add(struct looks *looks, const struct look *table, size_t count, void *context);
 /* Drops all rows of an owner. Harmless if there are none, and without `looks`. */
 void looks_drop(struct looks *looks, const void *context);
+
+/*
+ * Has the row of that name looked at earlier: in the turn that is under way, else at the next place
+ * of the grid; but not within LOOKS_HURRY_MS of the last time that it was, nor while it rests. Its
+ * period begins anew then. Harmless where nobody looks.
+ */
+void looks_hurry(struct looks *looks, const void *context, const char *name);
 
 /* Looks at what is due. Returns when it is to be called again, monotonic; INT64_MAX: no rows. */
 int64_t looks_turn(struct looks *looks, int64_t now_ms);

@@ -2,9 +2,14 @@
 """Masqueraded packets in the stack: NetworkPolicies in netfilter and policies of XFRM see the client
 and the endpoint, on every way to a Service, and decide."""
 
+import subprocess
+import threading
+from contextlib import contextmanager
+
 import pytest
-from lab import wait_equal
+from lab import wait, wait_equal
 from lab.traffic import Connection
+from moments import Moment, log_size
 from policies import POLICY, allow, answered, path
 from served import (
     FAMILIES,
@@ -63,6 +68,57 @@ def test_policies_hold_on_every_way(world):
     node.run("nft", "delete", "table", "inet", "guard")
     wait_equal(lambda: path(agent)["inForce"], "direct", "the path", 30)
     assert answered(world, client, (world.near, world.far)) == (32, 0)
+
+
+INGRESS = """
+table netdev wall {
+    chain in { type filter hook ingress device eth0 priority 0; ip daddr 10.224.0.0/16 drop; }
+}
+"""
+
+
+@contextmanager
+def changes(node):
+    """Somebody changes rules of his own a hundred times a second."""
+    node.run("nft", "add table inet churn; add chain inet churn seen")
+    with node.entered():
+        nft = subprocess.Popen(["nft", "-i"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    done = threading.Event()
+
+    def change():
+        while not done.wait(0.01):
+            nft.stdin.write("add rule inet churn seen counter; flush chain inet churn seen\n")
+            nft.stdin.flush()
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    yield
+    done.set()
+    thread.join()
+    nft.communicate(timeout=30)
+    node.run("nft", "delete table inet churn")
+
+
+def told_after(world, agent, cause):
+    """Seconds from a chain at ingress that drops what is forwarded to the fault, by the agent's log."""
+    begin = log_size(agent)
+    put_in = Moment(agent, begin)
+    world.nodes[0].run("nft", "-f", "-", text=INGRESS)
+    fault = wait(lambda: [each for each in agent.json("faults")["items"] if cause in each["message"]], cause)[0]
+    assert "accept in nftables chain netdev wall in what is for pods" in fault["remedy"], fault
+    seconds = put_in.until_told((cause,))
+    world.nodes[0].run("nft", "delete", "table", "netdev", "wall")
+    wait_equal(lambda: [each for each in agent.json("faults")["items"] if cause in each["message"]], [], "no fault")
+    return seconds
+
+
+def test_a_chain_that_drops_is_told_within_a_second(world):
+    """The kernel tells of its rules, also where other rules change all the time; that costs next to nothing."""
+    agent, node = begin(world), world.nodes[0]
+    cause = "netfilter on this node drops what Services forward"
+    assert told_after(world, agent, cause) <= 1.0
+    with changes(node):
+        assert told_after(world, agent, cause) <= 1.0
 
 
 EGRESS = """

@@ -34,11 +34,13 @@
 #include "apply/netlink/nl.h"
 #include "base/file.h"
 #include "base/macro.h"
+#include "base/ours.h"
 
 enum { OUR_PRIORITY = -290 /* defrag.c */ };
 
 struct nat_watch {
-    struct nl_socket *netfilter, *xfrm; /* xfrm: NULL if the kernel has none */
+    struct nl_socket *netfilter, *xfrm; /* NULL: the kernel has none */
+    struct nl_socket *news;             /* of nftables; NULL likewise */
     uint32_t generation;                /* of the rules that were read last; 0: none was */
     struct nat_listeners rules;         /* what they said */
     bool no_rules, no_hooks;            /* the kernel has no such thing, nor a module for it */
@@ -50,11 +52,13 @@ void nat_watch_close(struct nat_watch *watch)
         return;
     nl_close(watch->netfilter);
     nl_close(watch->xfrm);
+    nl_close(watch->news);
     free(watch);
 }
 
 int nat_watch_open(struct nat_watch **ret_watch)
 {
+    static const uint32_t groups[] = { NFNLGRP_NFTABLES };
     CLEANUP(nat_watch_closep) struct nat_watch *watch = calloc(1, sizeof(*watch));
     if (!watch)
         return -ENOMEM;
@@ -62,6 +66,9 @@ int nat_watch_open(struct nat_watch **ret_watch)
     if (r < 0 && r != -EPROTONOSUPPORT)
         return r;
     r = nl_open_in(NL_HERE, NETLINK_XFRM, &watch->xfrm);
+    if (r < 0 && r != -EPROTONOSUPPORT)
+        return r;
+    r = nl_open_listener(NL_HERE, NETLINK_NETFILTER, groups, ARRAY_SIZE(groups), &watch->news);
     if (r < 0 && r != -EPROTONOSUPPORT)
         return r;
     *ret_watch = TAKE_PTR(watch);
@@ -86,6 +93,29 @@ static void begin(struct nl_request *request, unsigned subsystem, unsigned comma
 
 /* ---- nftables ---- */
 
+int nat_watch_fd(const struct nat_watch *watch)
+{
+    return watch->news ? nl_fd(watch->news) : -1;
+}
+
+static int on_news(const struct nlmsghdr *row, void *context)
+{
+    /* In messages of tables, chains, rules, sets and elements alike the first attribute. */
+    const bool ours =
+        nft_family(row) == NFPROTO_INET &&
+        strcmp(nft_text(nft_attribute(row, NFTA_TABLE_NAME)), OURS_NFTABLES_TABLE) == 0;
+    if (NFNL_MSG_TYPE(row->nlmsg_type) != NFT_MSG_NEWGEN && !ours)
+        *(bool *)context = true;
+    return 0;
+}
+
+bool nat_watch_hear(struct nat_watch *watch)
+{
+    bool others = false;
+    int r = watch->news ? nl_receive(watch->news, on_news, &others) : 0;
+    return others || r < 0;
+}
+
 static bool is_on_the_way(uint8_t family, uint32_t hook)
 {
     if (family == NFPROTO_NETDEV)
@@ -93,6 +123,12 @@ static bool is_on_the_way(uint8_t family, uint32_t hook)
     return (family == NFPROTO_INET || family == NFPROTO_IPV4 || family == NFPROTO_IPV6) &&
            (hook == NF_INET_PRE_ROUTING || hook == NF_INET_FORWARD ||
             hook == NF_INET_POST_ROUTING || hook == NF_INET_INGRESS);
+}
+
+static bool is_early(uint8_t family, uint32_t hook)
+{
+    return family == NFPROTO_NETDEV ? hook == NF_NETDEV_INGRESS
+                                    : family == NFPROTO_INET && hook == NF_INET_INGRESS;
 }
 
 static const char *family_name(uint8_t family)
@@ -107,18 +143,23 @@ static int on_chain(const struct nlmsghdr *row, void *context)
 {
     const struct nlattr *hook = nft_attribute(row, NFTA_CHAIN_HOOK);
     const struct nlattr *policy = nft_attribute(row, NFTA_CHAIN_POLICY);
-    uint8_t family = nft_family(row);
-    if (!hook || !is_on_the_way(family, nft_number(nl_find(hook, NFTA_HOOK_HOOKNUM))) ||
+    const uint8_t family = nft_family(row);
+    const uint32_t number = hook ? nft_number(nl_find(hook, NFTA_HOOK_HOOKNUM)) : 0;
+    if (!hook || !is_on_the_way(family, number) ||
         strcmp(nft_text(nft_attribute(row, NFTA_CHAIN_TYPE)), "nat") == 0)
         return 0;
     /* A base chain is used by its rules alone: nobody may jump to it. */
     bool drops = policy && nft_number(policy) == NF_DROP;
     if (drops || nft_number(nft_attribute(row, NFTA_CHAIN_USE)) > 0) {
+        struct nat_listeners *listeners = context;
         char name[80];
         (void)snprintf(name, sizeof(name), "%.39s %.39s",
                        nft_text(nft_attribute(row, NFTA_CHAIN_TABLE)),
                        nft_text(nft_attribute(row, NFTA_CHAIN_NAME)));
-        listens(context, "nftables chain %s %s", family_name(family), name);
+        listens(listeners, "nftables chain %s %s", family_name(family), name);
+        if (!*listeners->early && is_early(family, number))
+            (void)snprintf(listeners->early, sizeof(listeners->early), "nftables chain %s %s",
+                           family_name(family), name);
     }
     return 0;
 }
@@ -148,6 +189,8 @@ static void look_at_rules(struct nat_watch *watch, struct nat_listeners *listene
         watch->generation = r == 0 ? generation : 0;
     }
     watch->no_rules = r == -EINVAL;
+    if (r == 0)
+        memcpy(listeners->early, watch->rules.early, sizeof(listeners->early));
     if (r == 0 && watch->rules.any)
         listens(listeners, "%s%s", watch->rules.who, "");
     else if (r < 0 && !watch->no_rules)

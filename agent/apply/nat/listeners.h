@@ -13,6 +13,7 @@ struct nat_listeners {
     bool xfrm;           /* there are policies of XFRM */
     uint32_t generation; /* of nftables' rules: another one where they are others; 0: unknown */
     char who[128];       /* the first one found, or why it can't be known; "": nobody */
+    char early[128];     /* the first chain of nftables at ingress, before all routing; "": none */
 };
 
 struct nat_watch;
@@ -24,6 +25,14 @@ struct nat_watch;
 int nat_watch_open(struct nat_watch **ret_watch);
 void nat_watch_close(struct nat_watch *watch);
 DEFINE_CLEANUP(struct nat_watch *, nat_watch_close);
+
+/*
+ * What becomes readable when nftables' rules are others, or -1: the kernel has none. Legacy
+ * iptables, programs of BPF and policies of XFRM say nothing there.
+ */
+int nat_watch_fd(const struct nat_watch *watch);
+/* Takes in what was said. Returns whether it may be about others' rules than our own table. */
+bool nat_watch_hear(struct nat_watch *watch);
 
 /* Looks. Cheap where nothing has changed: tables of nftables are read only when they did. */
 struct nat_listeners nat_watch_look(struct nat_watch *watch);

@@ -177,17 +177,17 @@ static const char *name_of(const struct nat_engine *engine, uint32_t ifindex)
     return link ? link->name : "an interface";
 }
 
-/* Where the packets were dropped may be before all forward chains: at netdev ingress. */
+/* Where the packets were dropped may be before all forward chains: at ingress. */
 static char *remedy_of_asked(const struct nat_engine *engine)
 {
-    const char *listener = engine->status->nat.listener;
     if (engine->seals)
         return strdup("see which one: ip xfrm policy, and XfrmInPolBlock, XfrmFwdHdrError and "
                       "XfrmOutPolBlock in /proc/net/xfrm_stat; nft list ruleset; iptables-save");
-    if (strstr(listener, " netdev "))
+    if (*engine->early)
         return text_format("accept in %s what is for pods and comes from them: it is asked before "
-                           "all chains at forward; see: nft list ruleset",
-                           listener);
+                           "all chains at forward, which have to accept it as well; see: nft list "
+                           "ruleset",
+                           engine->early);
     return strdup("accept in the host's forward chains what is for pods and comes from them; see: "
                   "nft list ruleset; iptables-save (a NetworkPolicy that lets nobody in does the "
                   "same)");
@@ -316,6 +316,7 @@ static bool is_asked(const struct nat_engine *engine)
     return engine->judged || engine->seals;
 }
 
+/* Opened before anybody is asked: to load programs takes long, and the look would rest for it. */
 static bool is_open(struct nat_firewall *firewall)
 {
     if (!firewall->passage && !firewall->refused)
@@ -333,7 +334,8 @@ bool nat_firewall_look(struct nat_engine *engine, int64_t now_ms)
         return false;
     firewall->generation = engine->generation;
     firewall->due_ms = now_ms;
-    if (is_asked(engine) && is_open(firewall)) {
+    const bool can_ask = is_open(firewall);
+    if (is_asked(engine) && can_ask) {
         bool four = judge(engine, IP_V4, &firewall->misses[0], &faults);
         bool six = judge(engine, IP_V6, &firewall->misses[1], &faults);
         firewall->due_ms += four && six ? CALM_MS : 0;

@@ -16,6 +16,9 @@
 #include "base/log.h"
 #include "engine/nat/nat_state.h"
 
+_Static_assert(sizeof(((struct nat_listeners *)0)->early) ==
+                   sizeof(((struct nat_engine *)0)->early),
+               "it is copied as a whole");
 _Static_assert(sizeof(((struct nat_listeners *)0)->who) ==
                    sizeof(((struct nat_status *)0)->listener),
                "it is copied as a whole");
@@ -55,6 +58,7 @@ void nat_path_follow(struct nat_engine *engine)
     engine->judged = listeners.judged;
     engine->seals = listeners.xfrm;
     engine->generation = listeners.generation;
+    memcpy(engine->early, listeners.early, sizeof(engine->early));
     nat_plane_set_mark(engine->plane, nat_path_mark(engine->config),
                        engine->config->services.firewall.node_ports);
     nat_plane_set_path(engine->plane, stack, listeners.xfrm, listeners.judged);

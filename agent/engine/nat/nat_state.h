@@ -82,6 +82,7 @@ struct nat_engine {
     bool seals;              /* XFRM has policies */
     bool tracking_full;      /* the table of tracked connections is nearly so */
     uint32_t generation;     /* of nftables' rules, when it was looked last; 0: unknown */
+    char early[128];         /* the first chain of nftables at ingress; "": none */
     struct nat_firewall firewall;
     struct nat_routers routers;
     struct nat_silent_pods silent_pods;

@@ -10,10 +10,15 @@
  * what people set by hand, and want to see told: the host's settings (accept_local has no
  * notification), who listens in the stack, sockets that listen on node ports, a firewall; and the
  * routers of default routes, and a few pods.
+ *
+ * Of nftables' rules the kernel tells: then who listens is looked at earlier, and the firewall if
+ * the rules are others. From one change to the look after it nobody hears of more, so that a
+ * ruleset which changes all the time wakes the agent no oftener than it looks.
  */
 #include "engine/nat/nat_upkeep.h"
 
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "apply/nat/defrag.h"
 #include "apply/nat/hooks.h"
@@ -103,13 +108,41 @@ static bool look_at_settings(void *context, int64_t now_ms)
     return nat_node_host_moved(&((struct nat_engine *)context)->node);
 }
 
+/* nftables' rules are others than they were. */
+static int on_news(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct nat_engine *engine = userdata;
+    (void)fd, (void)events;
+    if (!nat_watch_hear(engine->watch))
+        return 0;
+    looks_hurry(engine->upkeep.looks, engine, "listeners");
+    return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+}
+
+/* Opens its ears once it is known who is to be heard, and again after each look. */
+static void hear_of_rules(struct nat_engine *engine)
+{
+    struct nat_upkeep *upkeep = &engine->upkeep;
+    if (upkeep->news)
+        (void)sd_event_source_set_enabled(upkeep->news, SD_EVENT_ON);
+    else if (upkeep->event && engine->watch && nat_watch_fd(engine->watch) >= 0)
+        (void)sd_event_add_io(upkeep->event, &upkeep->news, nat_watch_fd(engine->watch), EPOLLIN,
+                              on_news, engine);
+}
+
 static bool look_at_listeners(void *context, int64_t now_ms)
 {
+    struct nat_engine *engine = context;
     (void)now_ms;
-    nat_path_follow(context);
-    nat_ports_report(context);
-    nat_local_ports_report(context);
-    nat_tracking_report(context);
+    if (engine->watch)
+        (void)nat_watch_hear(engine->watch); /* what was heard until now is looked at below */
+    nat_path_follow(engine);
+    if (engine->generation != engine->firewall.generation)
+        looks_hurry(engine->upkeep.looks, engine, "firewall");
+    hear_of_rules(engine);
+    nat_ports_report(engine);
+    nat_local_ports_report(engine);
+    nat_tracking_report(engine);
     return false;
 }
 
@@ -184,6 +217,7 @@ int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup
     if (!engine->plane)
         return 0;
     upkeep->looks = setup->looks;
+    upkeep->event = setup->event;
     int r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_sweep, engine, &upkeep->timer);
     if (r < 0)
         return r;
@@ -194,6 +228,7 @@ int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup
 void nat_upkeep_done(struct nat_engine *engine)
 {
     looks_drop(engine->upkeep.looks, engine);
+    engine->upkeep.news = sd_event_source_disable_unref(engine->upkeep.news);
     timer_free(engine->upkeep.timer);
     engine->upkeep.timer = NULL;
 }

@@ -15,8 +15,10 @@ struct nat_engine;
 struct nat_upkeep {
     struct timer *timer; /* of the sweep */
     struct looks *looks;
-    int64_t hooks_ms; /* monotonic: when the hooks were asked last */
-    bool may_pin;     /* at the last look */
+    sd_event *event;
+    sd_event_source *news; /* of nftables' rules; NULL: nobody tells */
+    int64_t hooks_ms;      /* monotonic: when the hooks were asked last */
+    bool may_pin;          /* at the last look */
     void (*wake)(void *context);
     void *context;
 };

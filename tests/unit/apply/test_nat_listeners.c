@@ -63,6 +63,36 @@ static void chains_that_listen(void **state)
     }
 }
 
+/* What hears of rules; our own table is nobody's news. */
+static void others_rules_are_heard(void **state)
+{
+    (void)state;
+    assert_true(nat_watch_fd(watch) >= 0);
+    (void)nat_watch_hear(watch);
+    assert_false(nat_watch_hear(watch));
+    run("nft 'table inet fingerpost { set x { type ipv4_addr; }; chain c { }; }'");
+    run("nft add element inet fingerpost x '{ 192.0.2.1 }' && nft delete table inet fingerpost");
+    assert_false(nat_watch_hear(watch));
+    run("nft add table netdev wall");
+    assert_true(nat_watch_hear(watch));
+    assert_false(nat_watch_hear(watch));
+    run("nft delete table netdev wall");
+    assert_true(nat_watch_hear(watch));
+}
+
+/* One that is asked before all routing is known beside the first one. */
+static void a_chain_at_ingress_is_known(void **state)
+{
+    (void)state;
+    run("nft 'table inet wall { chain f { type filter hook forward priority 0; policy drop; }; }'");
+    assert_string_equal(nat_watch_look(watch).early, "");
+    run("nft 'table netdev door { chain in { type filter hook ingress device lo priority 0; "
+        "policy drop; }; }'");
+    assert_string_equal(nat_watch_look(watch).early, "nftables chain netdev door in");
+    run("nft flush ruleset");
+    assert_string_equal(nat_watch_look(watch).early, "");
+}
+
 static void rules_come_and_go(void **state)
 {
     (void)state;
@@ -93,6 +123,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nobody_at_first, open_watch, close_watch),
         cmocka_unit_test_setup_teardown(chains_that_listen, open_watch, close_watch),
+        cmocka_unit_test_setup_teardown(others_rules_are_heard, open_watch, close_watch),
+        cmocka_unit_test_setup_teardown(a_chain_at_ingress_is_known, open_watch, close_watch),
         cmocka_unit_test_setup_teardown(rules_come_and_go, open_watch, close_watch),
         cmocka_unit_test_setup_teardown(policies_of_xfrm, open_watch, close_watch),
     };

@@ -112,6 +112,69 @@ static void whoever_is_to_know_is_woken(void **state)
     assert_int_equal(alone.moved, 0);
 }
 
+static void what_is_news_is_looked_at_earlier(void **state)
+{
+    struct owner slow = { 0 }, other = { 0 };
+    const int64_t begin_ms = mono_ms;
+    looks_hurry(NULL, &slow, "seldom");
+    assert_int_equal(looks_add(*state, seldom, 1, &slow), 0);
+    assert_int_equal(looks_add(*state, seldom, 1, &other), 0);
+    pass_time(*state, begin_ms + 2050);
+    assert_int_equal(slow.looked, 1);
+    looks_hurry(*state, &slow, "other");
+    looks_hurry(*state, &slow, "seldom");
+    pass_time(*state, begin_ms + 2150);
+    assert_int_equal(slow.looked, 2);
+    assert_int_equal(slow.at_ms[1], begin_ms + 2100); /* on the grid */
+    assert_int_equal(other.looked, 1);
+    pass_time(*state, begin_ms + 7050);
+    assert_int_equal(slow.looked, 2); /* the period has begun anew */
+    pass_time(*state, begin_ms + 7150);
+    assert_int_equal(slow.looked, 3);
+}
+
+/* A hundred times a second for ten seconds. */
+static void news_without_end_are_looked_at_now_and_then(void **state)
+{
+    struct owner cheap = { 0 }, dear = { .cost_us = 100000 };
+    assert_int_equal(looks_add(*state, seldom, 1, &cheap), 0);
+    assert_int_equal(looks_add(*state, half, 1, &dear), 0);
+    for (int64_t end_ms = mono_ms + 10000; mono_ms < end_ms;) {
+        looks_hurry(*state, &cheap, "seldom");
+        looks_hurry(*state, &dear, "half");
+        pass_time(*state, mono_ms + 10);
+    }
+    assert_in_range(cheap.looked, 30, 34); /* LOOKS_HURRY_MS */
+    assert_in_range(dear.looked, 9, 11);   /* a tenth of a processor */
+}
+
+struct pair {
+    struct looks *looks;
+    struct owner second;
+    int64_t first_ms;
+};
+
+static bool look_first(void *context, int64_t now_ms)
+{
+    struct pair *pair = context;
+    pair->first_ms = now_ms;
+    looks_hurry(pair->looks, &pair->second, "seldom");
+    return false;
+}
+
+/* Who finds something has another one look in the same turn, late as it may be. */
+static void one_look_hurries_another(void **state)
+{
+    static const struct look first[] = { { "first", 400, look_first, NULL } };
+    struct pair pair = { .looks = *state };
+    assert_int_equal(looks_add(*state, first, 1, &pair), 0);
+    assert_int_equal(looks_add(*state, seldom, 1, &pair.second), 0);
+    mono_ms += 457;
+    (void)looks_turn(*state, mono_ms);
+    assert_int_equal(pair.second.looked, 1);
+    assert_int_equal(pair.second.at_ms[0], pair.first_ms);
+}
+
 /* Whatever their number, the times are those of the grid; and rows of one period share none until
  * there are more than it has places. */
 static void rows_are_spread_over_the_grid(void **state)
@@ -229,6 +292,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(without_rows_there_is_nothing_to_do, setup, teardown),
         cmocka_unit_test_setup_teardown(each_is_looked_at_in_its_time, setup, teardown),
         cmocka_unit_test_setup_teardown(whoever_is_to_know_is_woken, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_news_is_looked_at_earlier, setup, teardown),
+        cmocka_unit_test_setup_teardown(news_without_end_are_looked_at_now_and_then, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_look_hurries_another, setup, teardown),
         cmocka_unit_test_setup_teardown(rows_are_spread_over_the_grid, setup, teardown),
         cmocka_unit_test_setup_teardown(the_grid_is_one_for_all, setup, teardown),
         cmocka_unit_test_setup_teardown(a_turn_is_short, setup, teardown),
