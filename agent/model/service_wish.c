@@ -72,7 +72,8 @@ static void refuse(struct decoder *decoder, const struct doc *node, const char *
     decode_warning(decoder, node, "%s; the Service is given no address until this is fixed", why);
 }
 
-/* The next address of a list with commas: a copy without blanks. */
+/* The next address of a list with commas: a copy without blanks. What is longer than any address is
+ * none: cut off, it could be another one. */
 static void copy_part(const char *text, size_t length, char part[static IP_STRLEN])
 {
     static const char blanks[] = " \t\r\n";
@@ -82,7 +83,8 @@ static void copy_part(const char *text, size_t length, char part[static IP_STRLE
     length -= before;
     while (length > 0 && strchr(blanks, text[length - 1]))
         length--;
-    length = MIN(length, (size_t)IP_STRLEN - 1);
+    if (length >= IP_STRLEN)
+        length = 0;
     memcpy(part, text, length);
     part[length] = '\0';
 }

@@ -88,6 +88,56 @@ static void what_cannot_be_read_is_no_lack_of_a_wish(void **state)
     }
 }
 
+/* Every spelling is one of two: all of it is read, or the whole wish is unreadable. */
+static void a_wish_is_read_as_a_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *ips;
+        bool unreadable;
+    } wishes[] = {
+        { "1.2.3.4,1000::1", "1.2.3.4,1000::1", false },
+        { "1000::1,1.2.3.4", "1000::1,1.2.3.4", false },
+        { "1.2.3.4,1000::x", "1.2.3.4", true },
+        { "1.2.3.04,1000::1", "1000::1", true },
+        { "1.2.3.4,1.2.3.4", "1.2.3.4", false },
+        { "1000::1,1000:0::0001,1000::1", "1000::1", false },
+        { "  1.2.3.4 ,\t1000::1 ", "1.2.3.4,1000::1", false },
+        { "1.2.3.4 1000::1", "", true },
+        { "1.2.3.4;1000::1", "", true },
+        { "1.2.3.4,[1000::1]", "1.2.3.4", true },
+        { "[1.2.3.4]", "", true },
+        { "1.2.3.4/32,1000::1", "1000::1", true },
+        { "1.2.3.4,1000::1/128", "1.2.3.4", true },
+        { "1.2.3.4-1.2.3.5", "", true },
+        { "::ffff:1.2.3.4", "1.2.3.4", false },
+        { "::ffff:1.2.3.4,1.2.3.4", "1.2.3.4", false },
+        { "::ffff:1.2.3.04", "", true },
+        { "::ffff:127.0.0.1", "", true },
+        { "1000::1%eth0", "", true },
+        { "fe80::1%eth0,1.2.3.4", "1.2.3.4", true },
+        { "fe80::1", "", true },
+        { "1.2.3.4,,1000::1", "1.2.3.4,1000::1", true },
+        { "1.2.3", "", true },
+        { "16909060", "", true },
+        { "0x1.2.3.4", "", true },
+        /* Of the longest that there is, what stands behind it is no less part of the text. */
+        { "1000:0000:0000:0000:0000:0000:192.168.100.100", "1000::c0a8:6464", false },
+        { "1000:0000:0000:0000:0000:0000:192.168.100.1009", "", true },
+        { "1000:0000:0000:0000:0000:0000:192.168.100.100/64", "", true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(wishes); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "metallb.io/loadBalancerIPs: \"%s\"", wishes[i].text);
+        AUTODECODED struct decoded decoded = decode_wish(text, "");
+        const struct address_wish *wish = &to_service(decoded.object)->wish;
+        if (wish->unreadable != wishes[i].unreadable)
+            fail_msg("%s: unreadable is %d", wishes[i].text, wish->unreadable);
+        assert_decoded(&decoded, wishes[i].unreadable);
+        assert_ips(wish, wishes[i].ips);
+    }
+}
+
 static void no_more_than_sixteen(void **state)
 {
     (void)state;
@@ -138,6 +188,7 @@ int main(void)
         cmocka_unit_test(without_any_there_is_no_wish),
         cmocka_unit_test(the_first_group_counts_and_the_rest_is_said),
         cmocka_unit_test(what_cannot_be_read_is_no_lack_of_a_wish),
+        cmocka_unit_test(a_wish_is_read_as_a_whole),
         cmocka_unit_test(no_more_than_sixteen),
         cmocka_unit_test(families_and_their_policy),
         cmocka_unit_test(labels_are_kept),

@@ -170,6 +170,21 @@ static void ports_that_part_make_room_for_who_shares(void **state)
     assert_all(fx, "a 192.0.2.1; b exhausted; ");
 }
 
+/* Of a Service of one family, too: no other address is what it asked for. */
+static void a_wish_of_both_families_is_for_who_has_both(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx->store, "lb", "addresses: [1.2.3.0/29, \"1000::/125\"]");
+    put_service(fx->store, "a", "metallb.io/loadBalancerIPs: '1.2.3.4,1000::1'", "");
+    put_service(fx->store, "b", "metallb.io/loadBalancerIPs: '1.2.3.5,1000::2'",
+                "ipFamilies: [IPv4, IPv6], ipFamilyPolicy: PreferDualStack, ports: [{port: 80}]");
+    put_service(fx->store, "c", "metallb.io/loadBalancerIPs: '1.2.3.6,9000::1'",
+                "ipFamilies: [IPv4, IPv6], ipFamilyPolicy: RequireDualStack, ports: [{port: 80}]");
+    update(fx, NULL);
+    assert_all(fx, "a 1.2.3.4 other-family; b 1.2.3.5 1000::2; "
+                   "c partner-missing outside-pools; ");
+}
+
 /* Words and deed are one: half a wish is none. What is held stays. */
 static void a_wish_that_is_half_readable_gets_nothing(void **state)
 {
@@ -349,6 +364,7 @@ int main(void)
         IT(pending_ones_get_what_becomes_free),
         IT(ports_that_part_make_room_for_who_shares),
         IT(a_wish_that_is_half_readable_gets_nothing),
+        IT(a_wish_of_both_families_is_for_who_has_both),
         IT(a_wish_of_the_other_family_is_not_replaced),
         IT(policy_local_is_shared_with_one_selector),
         IT(what_is_shared_unevenly_is_kept_and_told),
