@@ -139,7 +139,7 @@ static void write_condition(struct json *json, const struct service *service,
 }
 
 /* The addresses go with the condition: it says that they are ours. */
-static void write_removal(struct json *json)
+static void write_removal(struct json *json, bool addresses)
 {
     json_begin_array(json, "conditions");
     json_begin_object(json, NULL);
@@ -147,6 +147,8 @@ static void write_removal(struct json *json)
     json_string(json, "$patch", "delete");
     json_end_object(json);
     json_end_array(json);
+    if (!addresses)
+        return;
     json_begin_object(json, "loadBalancer");
     json_null(json, "ingress");
     json_end_object(json);
@@ -168,7 +170,7 @@ static void write_ingress(struct json *json, const ip_list *ips)
 }
 
 void address_status_write(const struct service *service, const struct assignment *row,
-                          int64_t now_wall_ms, struct text *out)
+                          bool addresses, int64_t now_wall_ms, struct text *out)
 {
     struct json json = { .out = out };
     begin_object(&json, "v1", "Service", &service->object);
@@ -179,7 +181,7 @@ void address_status_write(const struct service *service, const struct assignment
         write_condition(&json, service, row, now_wall_ms);
         write_ingress(&json, &row->ips);
     } else {
-        write_removal(&json);
+        write_removal(&json, addresses);
     }
     json_end_object(&json);
     json_end_object(&json);

@@ -14,11 +14,12 @@
 bool address_status_is(const struct service *service, const struct assignment *row);
 
 /*
- * The status of a Service, as a strategic merge patch: of the row, or without our fields (NULL). It
- * is refused if the Service is another than this one, by its resourceVersion.
+ * The status of a Service, as a strategic merge patch: of the row, or without our condition (NULL)
+ * and, with `addresses`, without any address. It is refused if the Service is another than this
+ * one, by its resourceVersion.
  */
 void address_status_write(const struct service *service, const struct assignment *row,
-                          int64_t now_wall_ms, struct text *out);
+                          bool addresses, int64_t now_wall_ms, struct text *out);
 
 /* MetalLB's counts of a pool, to be applied to its status. */
 void address_pool_status_write(const struct object *pool, const struct pool_use *use,

@@ -229,7 +229,7 @@ static void on_assigned(void *context, const struct assignment *row, const struc
         job->desk.all = true;
         return;
     }
-    if (address_status_is(service, row)) {
+    if (assignment_is_foreign(row) || address_status_is(service, row)) {
         address_forget_refusal(job, &service->object);
         if (object_version_is_older(job->seen, service->object.version))
             (void)snprintf(job->seen, sizeof(job->seen), "%s", service->object.version);

@@ -13,6 +13,7 @@
 #include "client/kube_refusal.h"
 #include "controller/address_body.h"
 #include "controller/address_inside.h"
+#include "plan/foreign_status.h"
 
 enum { EVENT_TRIES = 6 };
 
@@ -150,6 +151,16 @@ void address_forget_refusal(struct address_job *job, const struct object *object
         refusals_end(&job->refusals, place);
 }
 
+/* Whether the status of a Service that is ours no more has what another has written by now. */
+static bool has_others(const struct address_job *job, const struct service *service)
+{
+    bool outside = false;
+    for (uint32_t i = 0; i < service->address_count; i++)
+        outside |= service->addresses[i].origin == ADDRESS_LOAD_BALANCER &&
+                   !pool_at(&job->desk.table, &service->addresses[i].ip);
+    return outside || status_is_foreign(&job->desk.table, service);
+}
+
 static int make_status(void *context, const char *key, struct kube_write *write, struct text *body)
 {
     struct address_job *job = context;
@@ -159,7 +170,7 @@ static int make_status(void *context, const char *key, struct kube_write *write,
     const struct service *service = to_service(object);
     const struct assignment *row =
         assignment_of(&job->desk.assignments, object->namespace, object->name);
-    if (row ? address_status_is(service, row) : !service->assigned) {
+    if (row ? assignment_is_foreign(row) || address_status_is(service, row) : !service->assigned) {
         address_forget_refusal(job, object);
         return 0;
     }
@@ -168,7 +179,7 @@ static int make_status(void *context, const char *key, struct kube_write *write,
     if (row)
         contests_see(&job->contests, service, &row->ips, clock_mono_ms());
     const int64_t now_wall_ms = clock_wall_ms();
-    address_status_write(service, row, now_wall_ms, body);
+    address_status_write(service, row, !has_others(job, service), now_wall_ms, body);
     const struct kube_target services = { .group = "", .version = "v1", .plural = "services" };
     return write_status(KUBE_STRATEGIC, &services, object, body, write);
 }

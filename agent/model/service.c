@@ -66,8 +66,10 @@ static int port_cmp(const void *a, const void *b)
 struct gathered {
     struct service_address *addresses;
     uint32_t count;
-    bool cluster; /* a cluster IP was written, good or bad */
-    bool none;    /* "None" was */
+    bool cluster;         /* a cluster IP was written, good or bad */
+    bool none;            /* "None" was */
+    const char *hostname; /* the first of an ingress entry; NULL: none */
+    bool ports;           /* an ingress entry has some */
 };
 
 typedef void (*gather_fn)(struct decoder *decoder, const struct doc *node,
@@ -108,12 +110,17 @@ static void gather_external(struct decoder *decoder, const struct doc *node,
     (void)gather(decoder, node, ADDRESS_EXTERNAL, gathered);
 }
 
-/* An entry may have a hostname only: that is none of ours. */
+/* An entry may have a hostname only. Whoever wrote that is not one who gives addresses here. */
 static void gather_ingress(struct decoder *decoder, const struct doc *entry,
                            struct gathered *gathered)
 {
     if (!decode_map(decoder, entry))
         return;
+    const char *hostname = decode_text(decoder, doc_get(entry, "hostname"));
+    if (hostname && *hostname && !gathered->hostname)
+        gathered->hostname = hostname;
+    const struct doc *ports = decode_list(decoder, doc_get(entry, "ports"));
+    gathered->ports |= ports && ports->count > 0;
     struct service_address *address =
         gather(decoder, doc_get(entry, "ip"), ADDRESS_LOAD_BALANCER, gathered);
     if (address)
@@ -205,6 +212,8 @@ static void decode_addresses(struct decoder *decoder, const struct doc *root,
     }
     service->addresses = gathered.addresses;
     service->address_count = gathered.count;
+    service->ingress_hostname = decode_keep(decoder, gathered.hostname);
+    service->ingress_ports = gathered.ports;
     service->headless = gathered.none || (!gathered.cluster && service->type == SERVICE_CLUSTER_IP);
 }
 
@@ -330,6 +339,8 @@ static bool equal(const struct object *a, const struct object *b)
     const struct service *left = to_service(a), *right = to_service(b);
     return left->type == right->type && left->headless == right->headless &&
            addresses_equal(left, right) && ports_equal(left, right) &&
+           text_equal(left->ingress_hostname, right->ingress_hostname) &&
+           left->ingress_ports == right->ingress_ports &&
            left->external_local == right->external_local &&
            left->internal_local == right->internal_local && service_balance_equal(left, right) &&
            text_equal(left->load_balancer_class, right->load_balancer_class) &&
@@ -394,6 +405,20 @@ static void encode_external_ips(const struct service *service, struct json *json
     json_end_array(json);
 }
 
+static void encode_ingress_of_others(const struct service *service, struct json *json)
+{
+    json_begin_object(json, NULL);
+    if (service->ingress_hostname)
+        json_string(json, "hostname", service->ingress_hostname);
+    if (service->ingress_ports) {
+        json_begin_array(json, "ports");
+        json_begin_object(json, NULL);
+        json_end_object(json);
+        json_end_array(json);
+    }
+    json_end_object(json);
+}
+
 static void encode_ingress(const struct service *service, struct json *json)
 {
     json_begin_array(json, "ingress");
@@ -409,6 +434,8 @@ static void encode_ingress(const struct service *service, struct json *json)
             json_bool(json, SERVICE_KEPT, true);
         json_end_object(json);
     }
+    if (service->ingress_hostname || service->ingress_ports)
+        encode_ingress_of_others(service, json);
     json_end_array(json);
 }
 

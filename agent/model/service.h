@@ -79,6 +79,10 @@ struct service {
     bool headless;
     const struct service_address *addresses; /* normalised, no duplicates within one origin */
     uint32_t address_count;
+    /* What entries of status.loadBalancer.ingress have that is never written here: the first
+     * hostname (NULL: none), and whether one says what became of its ports. */
+    const char *ingress_hostname;
+    bool ingress_ports;
     const struct service_port *ports;
     uint32_t port_count;
     bool external_local, internal_local; /* externalTrafficPolicy, internalTrafficPolicy: Local */

@@ -40,6 +40,7 @@ enum lack_reason {
     LACK_PARTNER,      /* RequireDualStack, and the other family has none */
     LACK_NOT_WISHED,   /* others are asked for by name, or fewer are */
     LACK_RECORD,       /* who was given what is not known: nothing is given */
+    LACK_FOREIGN,      /* its status is another assigner's (foreign_status.h) */
     LACK_REASONS,
 };
 
@@ -70,6 +71,13 @@ struct assignment {
 static inline bool assignment_is_pending(const struct assignment *assignment)
 {
     return assignment->lacks[0].reason || assignment->lacks[1].reason;
+}
+
+/* Whether its status is another assigner's: then nothing is to be written to it. */
+static inline bool assignment_is_foreign(const struct assignment *assignment)
+{
+    return assignment->lacks[0].reason == LACK_FOREIGN ||
+           assignment->lacks[1].reason == LACK_FOREIGN;
 }
 
 struct assignments {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "plan/assignment_table.h"
+#include "plan/foreign_status.h"
 
 static bool has_cluster_ip(const struct service *service, enum ip_family family)
 {
@@ -99,7 +100,8 @@ static bool is_assigned_origin(const struct update *update, const struct service
                                const struct service_address *address)
 {
     return address->origin == ADDRESS_LOAD_BALANCER && !address->proxy_mode &&
-           assignment_is_for(update->inputs->load_balancer_class, service);
+           assignment_is_for(update->inputs->load_balancer_class, service) &&
+           !status_is_foreign(update->pools, service);
 }
 
 /* Who has the address without having been given it here: a Service, a Node; NULL: nobody. */

@@ -10,6 +10,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "plan/assignment_turn.h"
+#include "plan/foreign_status.h"
 
 static const enum ip_family families[] = { IP_V4, IP_V6 };
 
@@ -89,6 +90,22 @@ static int lack_all(struct turn *turn, enum lack_reason reason)
             r = lack_of(turn, families[i], reason, NULL, NULL);
     }
     return r;
+}
+
+/* Nothing is given beside what another assigner has written, nor taken from it. */
+static int lack_foreign(const struct work *work, struct turn *turn)
+{
+    const struct pool_table *pools = work->update.pools;
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        struct lack *lack = &turn->lacks[family_index(families[i])];
+        if (lack->reason || !assignment_wants(turn->service, families[i]))
+            continue;
+        lack->of = status_foreign_text(pools, turn->service);
+        if (!lack->of)
+            return -ENOMEM;
+        lack->reason = LACK_FOREIGN;
+    }
+    return 0;
 }
 
 /* Whether it asks for an address of a family that it is not of: no other is what it asked for. */
@@ -208,6 +225,8 @@ static int fill(struct work *work, struct turn *turn, bool named)
     int r = 0;
     if (work->update.inputs->keep_only)
         return lack_all(turn, LACK_RECORD);
+    if (status_is_foreign(work->update.pools, turn->service))
+        return lack_foreign(work, turn);
     if (turn->service->wish.unreadable)
         return lack_all(turn, LACK_UNREADABLE);
     if (named != at_once)

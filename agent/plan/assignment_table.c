@@ -51,6 +51,11 @@ static const struct {
                       "the record of addresses can't be read, and none is given until it is "
                       "decided who has which",
                       "see the fault of the record" },
+    [LACK_FOREIGN] = { "foreign-status", "its status is another assigner's, and is left as it is",
+                       "if that one is to go on, make the Service anew with its loadBalancerClass; "
+                       "if not, end it, and take its entries out of status.loadBalancer (kubectl "
+                       "edit service --subresource=status, or the manifest), or add its address to "
+                       "a pool" },
     [LACK_NOT_WISHED] = { "not-wished", "others are asked for, or fewer", NULL },
 };
 _Static_assert(ARRAY_SIZE(reasons) == LACK_REASONS, "a reason has no words");
@@ -270,6 +275,20 @@ int pool_use_count(const struct assignments *assignments, const struct pool_tabl
     return r;
 }
 
+static const struct lack *foreign_lack(const struct assignment *row)
+{
+    return &row->lacks[row->lacks[0].reason == LACK_FOREIGN ? 0 : 1];
+}
+
+static void add_foreign(const struct assignment *row, const struct lack *lack,
+                        struct faults *faults)
+{
+    AUTOFREE char *place = text_format("Service %s/%s", row->namespace, row->name);
+    faults_add(faults, place ? place : "Service", lack_reason_remedy(lack->reason),
+               "is given no %saddress out of pools: %s: %s", row->ips.count ? "other " : "",
+               lack_reason_text(lack->reason), lack->of ? lack->of : "");
+}
+
 static void add_fault(const struct assignment *row, const struct lack *lack, const char *family,
                       struct faults *faults)
 {
@@ -298,6 +317,10 @@ void assignment_faults(const struct assignments *assignments, struct faults *fau
     sorted_each(struct assignment *const, row, &assignments->uneven)
         add_uneven(*row, faults);
     sorted_each(struct assignment *const, row, &assignments->pending) {
+        if (assignment_is_foreign(*row)) {
+            add_foreign(*row, foreign_lack(*row), faults);
+            continue;
+        }
         for (size_t i = 0; i < ARRAY_SIZE((*row)->lacks); i++) {
             const struct lack *lack = &(*row)->lacks[i];
             if (lack->reason)

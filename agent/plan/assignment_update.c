@@ -15,6 +15,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "plan/assignment_turn.h"
+#include "plan/foreign_status.h"
 
 static void turns_done(turn_list *turns)
 {
@@ -214,6 +215,9 @@ static int keep_one(struct work *work, struct turn *turn, const struct ip *ip)
         reason = assignment_judge(&work->update, turn->row, turn->service, ip, true, &of);
     if (reason == LACK_NOTHING && turn->service && is_unwished(turn, ip))
         reason = LACK_NOT_WISHED;
+    if (reason == LACK_OUTSIDE && turn->service &&
+        status_is_foreign(work->update.pools, turn->service))
+        return 0; /* it never was the Service's out of pools */
     if (reason != LACK_NOTHING)
         return lose(turn, ip, reason, of);
     int r = note_uneven(work, turn, ip);

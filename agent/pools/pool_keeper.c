@@ -212,6 +212,8 @@ static int give_one(struct pool_keeper *keeper, const struct given *given)
 {
     AUTOVEC ip_list ips = { 0 };
     bool own, same = true;
+    if (assignment_is_foreign(given->row) && given->row->ips.count == 0)
+        return 0;
     int r = list_addresses(keeper, given, &ips, &own, &same);
     if (r == 0 && !(same && given->service->assigned == own))
         r = store_give(keeper->options.store, given->service, ips.items, ips.count, own);

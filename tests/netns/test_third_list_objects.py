@@ -94,7 +94,8 @@ def an_object_has_no_name(world):
     world.remove("other.yaml")
 
 
-@rows(332, cause=("Service default/other", "waits for an address"), remedy="see whether the program that gives addresses runs")
+@rows(332, cause=("Service default/other", "waits for an address: another balancer", "lb.example.org"),
+      remedy="make the Service anew with its loadBalancerClass")
 def an_ingress_is_a_host_name(world):
     service = objects.service("other")
     service["status"]["loadBalancer"]["ingress"] = [{"hostname": "lb.example.org"}]

@@ -10,6 +10,7 @@ import ipaddress
 
 REQUIRE = "RequireDualStack"
 PREFER = "PreferDualStack"
+CONDITION = "fingerpost.io/AddressAssigned"
 GROUPS = ("fingerpost.io/", "metallb.io/", "metallb.universe.tf/")
 
 
@@ -116,8 +117,19 @@ def versions(service):
 
 def held(service):
     ingress = service.get("status", {}).get("loadBalancer", {}).get("ingress", [])
-    return sorted({ipaddress.ip_address(entry["ip"]) for entry in ingress},
+    return sorted({ipaddress.ip_address(entry["ip"]) for entry in ingress if "ip" in entry},
                   key=lambda ip: (ip.version, ip))
+
+
+def is_ours(service):
+    """Whoever gives addresses has said so."""
+    return any(each["type"] == CONDITION for each in service.get("status", {}).get("conditions", []))
+
+
+def is_named(service):
+    """Its status has a hostname, which is never given here."""
+    return any("hostname" in entry for entry in
+               service.get("status", {}).get("loadBalancer", {}).get("ingress", []))
 
 
 class Allocator:
@@ -126,7 +138,10 @@ class Allocator:
         self.services = sorted((o for o in objects if o["kind"] == "Service"
                                 and o["spec"]["type"] == "LoadBalancer"
                                 and not o["spec"].get("loadBalancerClass")), key=age)
-        self.strangers = [o for o in objects if o["kind"] == "Service" and o not in self.services]
+        self.foreign = [o for o in self.services if is_named(o) or (
+            not is_ours(o) and any(ip not in self.pools.owner for ip in held(o)))]
+        self.strangers = [o for o in objects if o["kind"] == "Service"
+                          and (o not in self.services or o in self.foreign)]
         self.has = {key(service): [] for service in self.services}
         self.lacks = {key(service): {} for service in self.services}
 
@@ -238,6 +253,10 @@ class Allocator:
         return picks
 
     def fill(self, service, first):
+        if service in self.foreign:
+            for version in versions(service):
+                self.lack(service, version, "foreign-status")
+            return
         both = {ip.version for ip in wished(service)} == {4, 6}
         strict = service["spec"].get("ipFamilyPolicy") == REQUIRE
         picks = []

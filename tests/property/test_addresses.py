@@ -109,6 +109,13 @@ def first(chance):
             + [service(chance, n) for n in range(chance.randint(4, 12))] + namespaces(chance))
 
 
+def of_others(chance):
+    """A status that somebody else has written."""
+    return {"loadBalancer": {"ingress": chance.choice([
+        [{"hostname": "lb.example"}], [{"ip": chance.choice(ALL)}],
+        [{"ip": chance.choice(ALL), "hostname": "lb.example"}]])}}
+
+
 def edited(chance, objects):
     """Some pools and Services made anew, some gone; a Service keeps its status."""
     after = []
@@ -121,6 +128,8 @@ def edited(chance, objects):
             thing = {**service(chance, number), "status": thing["status"]}
         elif thing["kind"] == "Service" and draw < 0.25:
             continue
+        elif thing["kind"] == "Service" and draw < 0.35:
+            thing = {**thing, "status": of_others(chance)}
         after.append(thing)
     return after + [service(chance, n) for n in range(20, 20 + chance.randint(0, 2))
                     if not any(o["metadata"]["name"] == f"s{n}" for o in after)]
@@ -151,9 +160,10 @@ def addresses_of(rows):
 def with_status(objects, rows):
     after = copy.deepcopy(objects)
     for thing in after:
-        if thing["kind"] == "Service" and addresses.key(thing) in rows:
-            ips = rows[addresses.key(thing)][0]
-            thing["status"] = {"loadBalancer": {"ingress": [{"ip": ip} for ip in ips]}}
+        ips, lacks = rows.get(addresses.key(thing), (None, {})) if thing["kind"] == "Service" else (None, {})
+        if ips is not None and "foreign-status" not in lacks.values():
+            thing["status"] = {"loadBalancer": {"ingress": [{"ip": ip} for ip in ips]},
+                               "conditions": [{"type": addresses.CONDITION, "status": "True"}]}
     return after
 
 

@@ -118,6 +118,22 @@ static const struct lack *find_lack(const struct waiter *waiter, const char *mes
     return NULL;
 }
 
+static void tell_waits(const struct service *service, const char *place, struct faults *faults)
+{
+    if (service->ingress_hostname)
+        faults_add(faults, place,
+                   "if that balancer serves it, make the Service anew with its loadBalancerClass; "
+                   "if not, take the entry out (kubectl edit service --subresource=status)",
+                   "waits for an address: another balancer has written a hostname into "
+                   "status.loadBalancer.ingress: %s",
+                   service->ingress_hostname);
+    else
+        faults_add(faults, place,
+                   "see whether the program that gives addresses runs, and has one left "
+                   "(kubectl describe service)",
+                   "waits for an address: status.loadBalancer.ingress has none that can be used");
+}
+
 /* What a Service waits for and lacks now: those that were known before keep their time. */
 static int list_lacks(const struct waiting_engine *waiting, const struct object *object,
                       const struct waiter *known, int64_t now_ms, struct waiter *ret_waiter)
@@ -126,10 +142,7 @@ static int list_lacks(const struct waiting_engine *waiting, const struct object 
     const struct config *config = waiting->setup.config;
     const bool waits = plan_service_waits(config, to_service(object));
     if (waits)
-        faults_add(&faults, ret_waiter->place,
-                   "see whether the program that gives addresses runs, and has one left "
-                   "(kubectl describe service)",
-                   "waits for an address: status.loadBalancer.ingress has none that can be used");
+        tell_waits(to_service(object), ret_waiter->place, &faults);
     service_lacks(waiting->setup.store, config, to_service(object), &faults);
     vec_each(struct fault, fault, &faults.list) {
         const bool address = waits && fault == faults.list.items;

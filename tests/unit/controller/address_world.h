@@ -33,6 +33,7 @@ struct fixture {
     unsigned record_version; /* its resourceVersion; 0: `version` */
     unsigned conflicts;      /* so many writes of the record are refused with 409 */
     const char *refused;     /* a Service whose status may not be written */
+    struct text removal;     /* the last status that took our condition off */
     bool woken, told;        /* a round is due; the job knows that it leads */
 };
 
@@ -147,6 +148,12 @@ static inline void on_status(struct fixture *fx, struct fake_peer *peer)
     }
     AUTOFREE char *status = last_member(peer, "\"status\":{");
     AUTOFREE char *whole = text_format("{%s", status);
+    if (strstr(status, "$patch")) {
+        text_done(&fx->removal);
+        text_add(&fx->removal, status);
+        fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
+        return;
+    }
     put_status(fx, name, whole);
     fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
 }
@@ -308,6 +315,7 @@ static inline int teardown(void **state)
     fault_book_free(fx->status.faults);
     sd_event_unref(fx->event);
     text_done(&fx->record);
+    text_done(&fx->removal);
     free(fx);
     return 0;
 }

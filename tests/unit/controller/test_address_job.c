@@ -95,6 +95,52 @@ static void a_pools_counts_are_written_while_it_is_there(void **state)
     run_job(fx, job->desk.table.pools.count == 0 && is_quiet(fx));
 }
 
+static void a_status_of_another_assigner_is_left_and_told(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    put_status(fx, "cloud", "{loadBalancer: {ingress: [{hostname: lb.example.com}]}}");
+    put_status(fx, "outside", "{loadBalancer: {ingress: [{ip: 198.51.100.9}]}}");
+    put_service(fx, "web");
+    run_job(fx, has(fx, "web", "203.0.113.0") && is_quiet(fx));
+    assert_int_equal(count_of(fx, "/services/cloud/"), 0);
+    assert_int_equal(count_of(fx, "/services/outside/"), 0);
+    assert_int_equal(count_of(fx, "/events"), 0);
+    assert_string_equal(fault_of(fx, "Service default/cloud")->message,
+                        "is given no address out of pools: its status is another assigner's, and "
+                        "is left as it is: hostname lb.example.com");
+    assert_non_null(strstr(fault_of(fx, "Service default/outside")->message, "198.51.100.9"));
+
+    put_service(fx, "cloud");
+    run_job(fx, has(fx, "cloud", "203.0.113.1") && is_quiet(fx));
+    assert_null(fault_of(fx, "Service default/cloud"));
+    /* It comes over ours: the address stays the Service's, and the status is the other's. */
+    const size_t writes = count_of(fx, "/services/cloud/");
+    put_status(fx, "cloud",
+               "{conditions: [{type: fingerpost.io/AddressAssigned, status: 'True'}], "
+               "loadBalancer: {ingress: [{hostname: lb.example.com}]}}");
+    put_service(fx, "api");
+    run_job(fx, has(fx, "api", "203.0.113.2") && is_quiet(fx));
+    assert_non_null(fault_of(fx, "Service default/cloud"));
+    assert_int_equal(count_of(fx, "/services/cloud/"), writes);
+}
+
+/* Of another class by now, and its balancer has written already. */
+static void who_leaves_us_takes_our_condition_off_and_nothing_else(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, has(fx, "web", "203.0.113.0") && is_quiet(fx));
+    put(fx, "{apiVersion: v1, kind: Service, metadata: {name: web, uid: u-web, resourceVersion: "
+            "'99'}, spec: {type: LoadBalancer, loadBalancerClass: example.com/other, clusterIP: "
+            "10.96.0.1, ports: [{port: 80}]}, status: {conditions: [{type: "
+            "fingerpost.io/AddressAssigned, status: 'True'}], loadBalancer: {ingress: [{ip: "
+            "198.51.100.9}]}}}");
+    run_job(fx, fx->removal.length);
+    assert_null(strstr(text_str(&fx->removal), "ingress"));
+}
+
 static void nothing_is_given_beside_a_living_rival(void **state)
 {
     struct fixture *fx = *state;
@@ -122,6 +168,8 @@ int main(void)
         CASE(who_leads_no_more_tells_no_faults),
         CASE(a_pools_counts_are_written_while_it_is_there),
         CASE(nothing_is_given_beside_a_living_rival),
+        CASE(a_status_of_another_assigner_is_left_and_told),
+        CASE(who_leaves_us_takes_our_condition_off_and_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,17 @@ static void others_do_not_wait(void **state)
     assert_true(waiting_engine_ops.next_ms(fx->engine, fx->now_ms) == INT64_MAX);
 }
 
+static void a_hostname_is_told_as_another_balancers(void **state)
+{
+    struct fixture *fx = *state;
+    put(fx, "a", "", "loadBalancer: {ingress: [{hostname: lb.example.com}]}");
+    pass(fx, false);
+    pass_when_due(fx);
+    assert_string_equal(fault_at(fx, 0)->message,
+                        "waits for an address: another balancer has written a hostname into "
+                        "status.loadBalancer.ingress: lb.example.com");
+}
+
 /* A configuration that counts otherwise, and a round over all. */
 static void all_are_judged_anew(void **state)
 {
@@ -163,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_is_a_fault_after_a_moment, setup, teardown),
         cmocka_unit_test_setup_teardown(others_do_not_wait, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_hostname_is_told_as_another_balancers, setup, teardown),
         cmocka_unit_test_setup_teardown(all_are_judged_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(many_are_counted, setup, teardown),
     };

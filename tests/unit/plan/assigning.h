@@ -69,6 +69,16 @@ static inline void put_service(struct store *store, const char *name, const char
     put(store, yaml);
 }
 
+/* A Service that asks for nothing, with this status. */
+static inline void put_status(struct store *store, const char *name, const char *status)
+{
+    AUTOFREE char *yaml = text_format(
+        "{apiVersion: v1, kind: Service, metadata: {name: %s}, spec: {type: LoadBalancer, "
+        "clusterIP: 10.96.0.1, ports: [{port: 80}]}, status: {%s}}",
+        name, status);
+    put(store, yaml);
+}
+
 static inline void take_out(struct store *store, const char *name)
 {
     assert_true(store_remove(store, "test", KIND_SERVICE, "default", name) >= 0);

@@ -89,6 +89,55 @@ static void what_the_status_says_is_held(void **state)
 }
 
 /* A table of pools that is used again. */
+/* MetalLB and Cilium write over each of these. */
+static void a_status_of_another_assigner_is_left(void **state)
+{
+#define OURS "conditions: [{type: fingerpost.io/AddressAssigned, status: 'True'}], "
+    static const struct {
+        const char *status, *expected, *why;
+    } cases[] = {
+        { "loadBalancer: {ingress: [{hostname: lb.example.com}]}", "a foreign-status; ",
+          "hostname lb.example.com" },
+        { "loadBalancer: {ingress: [{ip: 198.51.100.9}]}", "a foreign-status; ",
+          "198.51.100.9, which is of no pool" },
+        { "loadBalancer: {ingress: [{ip: 192.0.2.3, hostname: x}]}", "a 192.0.2.3 foreign-status; ",
+          "hostname x" },
+        { "loadBalancer: {ingress: [{ip: 192.0.2.3}, {ip: 198.51.100.9}]}",
+          "a 192.0.2.3 foreign-status; ", "198.51.100.9, which is of no pool" },
+        { "loadBalancer: {ingress: [{ip: 192.0.2.3, ipMode: Proxy}]}", "a foreign-status; ",
+          "192.0.2.3, of ipMode Proxy" },
+        { "loadBalancer: {ingress: [{ip: 192.0.2.3, ports: [{port: 80, protocol: TCP}]}]}",
+          "a 192.0.2.3 foreign-status; ", "an entry with ports" },
+        { OURS "loadBalancer: {ingress: [{hostname: lb.example.com}]}", "a foreign-status; ",
+          "hostname lb.example.com" },
+        { OURS "loadBalancer: {ingress: [{ip: 198.51.100.9}]}", "a 192.0.2.1; ", NULL },
+        { "loadBalancer: {ingress: [{ip: 192.0.2.3, ipMode: VIP}]}", "a 192.0.2.3; ", NULL },
+        { "loadBalancer: {ingress: [{hostname: ''}]}", "a 192.0.2.1; ", NULL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        void *fixture;
+        assert_int_equal(setup(&fixture), 0);
+        struct fixture *fx = fixture;
+        AUTOFAULTS struct faults faults = { 0 };
+        put_pool(fx->store, "lb", "addresses: [192.0.2.1-192.0.2.9]");
+        put_status(fx->store, "a", cases[i].status);
+        update(fx, NULL);
+        assert_all(fx, cases[i].expected);
+        assignment_faults(&fx->assignments, &faults);
+        assert_int_equal(faults.list.count, cases[i].why ? 1 : 0);
+        if (cases[i].why)
+            assert_string_equal(strchr(strchr(faults.list.items[0].message, ':') + 1, ':') + 2,
+                                cases[i].why);
+        put_service(fx->store, "b", "metallb.io/loadBalancerIPs: 192.0.2.3", "");
+        update(fx, "b");
+        put_status(fx->store, "a", "loadBalancer: {}");
+        update(fx, "a");
+        assert_false(assignment_is_pending(assignment_of(&fx->assignments, "default", "a")));
+        assert_int_equal(teardown(&fixture), 0);
+    }
+    (void)state;
+}
+
 static void what_becomes_free_is_found_again(void **state)
 {
     struct fixture *fx = *state;
@@ -358,6 +407,7 @@ int main(void)
         IT(rest_gives_way_when_there_is_nothing_else),
         IT(a_freed_address_rests_at_once),
         IT(what_the_status_says_is_held),
+        cmocka_unit_test(a_status_of_another_assigner_is_left),
         IT(what_becomes_free_is_found_again),
         IT(who_is_absent_may_keep_what_it_has),
         IT(who_names_a_resting_address_gets_it),
