@@ -19,7 +19,7 @@ static int put_addresses(struct store *store, const struct assignment *row)
     const struct object *service = store_get(store, KIND_SERVICE, row->namespace, row->name);
     if (assignment_is_foreign(row) && row->ips.count == 0)
         return 0;
-    int r = store_give(store, to_service(service), row->ips.items, row->ips.count, true);
+    int r = store_give(store, to_service(service), row->ips.items, row->ips.count, true, NULL);
     return r < 0 ? r : 0;
 }
 

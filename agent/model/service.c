@@ -214,6 +214,8 @@ static void decode_addresses(struct decoder *decoder, const struct doc *root,
     service->address_count = gathered.count;
     service->ingress_hostname = decode_keep(decoder, gathered.hostname);
     service->ingress_ports = gathered.ports;
+    service->unheeded =
+        decode_keep(decoder, decode_text(decoder, doc_get(balancer, SERVICE_UNHEEDED)));
     service->headless = gathered.none || (!gathered.cluster && service->type == SERVICE_CLUSTER_IP);
 }
 
@@ -341,6 +343,7 @@ static bool equal(const struct object *a, const struct object *b)
            addresses_equal(left, right) && ports_equal(left, right) &&
            text_equal(left->ingress_hostname, right->ingress_hostname) &&
            left->ingress_ports == right->ingress_ports &&
+           text_equal(left->unheeded, right->unheeded) &&
            left->external_local == right->external_local &&
            left->internal_local == right->internal_local && service_balance_equal(left, right) &&
            text_equal(left->load_balancer_class, right->load_balancer_class) &&
@@ -475,6 +478,8 @@ static void encode_rest(const struct object *object, struct json *json)
     json_begin_object(json, "status");
     json_begin_object(json, "loadBalancer");
     encode_ingress(service, json);
+    if (service->unheeded)
+        json_string(json, SERVICE_UNHEEDED, service->unheeded);
     json_end_object(json);
     service_conditions_encode(service, json);
     json_end_object(json);

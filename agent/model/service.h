@@ -83,6 +83,9 @@ struct service {
      * hostname (NULL: none), and whether one says what became of its ports. */
     const char *ingress_hostname;
     bool ingress_ports;
+    /* What its status in a manifest says and it was not given, and why; NULL: nothing. Only who
+     * gives addresses to Services of a folder says it, by store_give(). */
+    const char *unheeded;
     const struct service_port *ports;
     uint32_t port_count;
     bool external_local, internal_local; /* externalTrafficPolicy, internalTrafficPolicy: Local */
@@ -117,6 +120,9 @@ struct service {
 
 /* Member of an entry of status.loadBalancer.ingress in the copy on disk: service_address.kept. */
 #define SERVICE_KEPT "fingerpostKept"
+
+/* Member of status.loadBalancer in copies: service.unheeded. */
+#define SERVICE_UNHEEDED "fingerpostUnheeded"
 
 /* The condition of a Service that asks to be exported (plan/export.h) and is refused: False, for
  * this reason. Others have none. */

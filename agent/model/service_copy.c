@@ -15,7 +15,7 @@ static bool is_replaced(const struct service_address *address)
 }
 
 int service_copy_with(const struct service *service, const struct ip *ips, size_t count,
-                      bool assigned, struct object **ret_object)
+                      bool assigned, const char *unheeded, struct object **ret_object)
 {
     AUTOVEC VEC(struct service_address) addresses = { 0 };
     if (vec_reserve(&addresses, service->address_count + count) < 0)
@@ -31,6 +31,8 @@ int service_copy_with(const struct service *service, const struct ip *ips, size_
     changed.addresses = addresses.items;
     changed.address_count = (uint32_t)addresses.count;
     changed.assigned = assigned;
+    if (unheeded)
+        changed.unheeded = unheeded;
     return object_copy(&changed.object, ret_object);
 }
 

@@ -6,7 +6,8 @@
  * same Services, pools and held addresses give the same result, in whichever order they came:
  *
  * 1. What a Service holds and may still have, it keeps: first what its status says, then what it
- * was given before. Of two who can't share, the older one does.
+ * was given before. Of two who can't share, the older one does; but whose status alone names what
+ * another was given does not have it.
  * 2. Addresses that are asked for by name are given next, then all others; older Services first.
  * 3. An address that nobody has any more rests: it is given to others again after a time, or when
  *    its pool has nothing else. Who had it last, and asks for none by name, gets it back meanwhile.

@@ -151,6 +151,40 @@ static void end_rests(struct work *work)
     }
 }
 
+/* What is held, where the table may not say it: before the first update, and after a failed one. */
+static int restore_uses(struct assignments *assignments)
+{
+    sorted_clear(&assignments->uses);
+    sorted_clear(&assignments->shared);
+    sorted_each(struct assignment *const, row, &assignments->rows) {
+        vec_each(const struct ip, ip, &(*row)->ips) {
+            if (use_put(assignments, *row, ip) < 0)
+                return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Whose status names an address that it does not hold, and another does: it is judged last, so that
+ * whoever holds an address keeps it. The older of two comes first among those who hold it.
+ */
+static void find_contests(struct work *work)
+{
+    const struct object *of;
+    vec_each(struct turn, turn, &work->turns) {
+        const struct service *service = turn->service;
+        for (uint32_t i = 0; service && i < service->address_count; i++) {
+            const struct service_address *address = &service->addresses[i];
+            if (address->origin == ADDRESS_LOAD_BALANCER && !address->proxy_mode &&
+                !ips_have(turn->row->ips.items, turn->row->ips.count, &address->ip) &&
+                assignment_judge_sharing(&work->update, turn->row, service, &address->ip, &of) ==
+                    LACK_TAKEN)
+                turn->contests = true;
+        }
+    }
+}
+
 /* From here on a turn's uses are those that it is given. */
 static int clear_uses(struct work *work)
 {
@@ -380,10 +414,13 @@ static void commit(struct work *work, assigned_fn each, void *context)
 static int decide(struct work *work)
 {
     end_rests(work);
+    find_contests(work);
     int r = clear_uses(work);
-    vec_each(struct turn, turn, &work->turns) {
-        if (r == 0)
-            r = keep(work, turn);
+    for (int last = 0; last <= 1; last++) {
+        vec_each(struct turn, turn, &work->turns) {
+            if (r == 0 && turn->contests == last)
+                r = keep(work, turn);
+        }
     }
     if (r == 0)
         r = begin_rests(work);
@@ -402,8 +439,10 @@ int assignments_update(struct assignments *assignments, const struct assignment_
         .update = { .assignments = assignments, .inputs = inputs, .pools = inputs->pools },
         .all = scope->all || assignments->stale,
     };
+    int r = assignments->stale ? restore_uses(assignments) : 0;
     assignments->stale = true;
-    int r = gather(&work, scope);
+    if (r == 0)
+        r = gather(&work, scope);
     if (r == 0)
         r = decide(&work);
     if (r < 0)

@@ -76,23 +76,50 @@ bool pool_desk_is_due(const struct pool_desk *desk)
     return desk->all || desk->due || desk->dirty.count > 0 || desk->assignments.stale;
 }
 
-/* Before the first edit is judged: an edit while nobody looked takes from those who have it. */
-static int hold_statuses(struct pool_desk *desk, const struct pool_desk_inputs *inputs)
+static int ip_order(const void *a, const void *b)
 {
-    const struct object *object;
-    for (size_t cursor = 0; (object = store_next(inputs->store, KIND_SERVICE, &cursor));) {
-        const struct service *service = to_service(object);
-        if (!assignment_is_for(inputs->load_balancer_class, service))
-            continue;
-        for (uint32_t i = 0; i < service->address_count; i++) {
-            const struct service_address *address = &service->addresses[i];
-            if (address->origin == ADDRESS_LOAD_BALANCER && !address->proxy_mode &&
-                assignments_hold(&desk->assignments, object->namespace, object->name,
-                                 &address->ip) < 0)
+    return ip_cmp(a, b);
+}
+
+/* What was given before, by the record. */
+static int list_recorded(const struct pool_desk *desk, struct sorted *ret_recorded)
+{
+    for (size_t i = 0; i < desk->assignments.rows.count; i++) {
+        vec_each(const struct ip, ip, &assignment_at(&desk->assignments, i)->ips) {
+            if (sorted_put(ret_recorded, ip) < 0)
                 return -ENOMEM;
         }
     }
     return 0;
+}
+
+/* Those of a Service's status; what the record says is somebody's is for the update to judge. */
+static int hold_status(struct pool_desk *desk, const struct service *service,
+                       const struct sorted *recorded)
+{
+    const struct object *object = &service->object;
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin == ADDRESS_LOAD_BALANCER && !address->proxy_mode &&
+            !sorted_find(recorded, &address->ip) &&
+            assignments_hold(&desk->assignments, object->namespace, object->name, &address->ip) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Before the first edit is judged: an edit while nobody looked takes from those who have it. */
+static int hold_statuses(struct pool_desk *desk, const struct pool_desk_inputs *inputs)
+{
+    struct sorted recorded = SORTED(struct ip, ip_order);
+    const struct object *object;
+    int r = list_recorded(desk, &recorded);
+    for (size_t cursor = 0; (object = store_next(inputs->store, KIND_SERVICE, &cursor));) {
+        if (r == 0 && assignment_is_for(inputs->load_balancer_class, to_service(object)))
+            r = hold_status(desk, to_service(object), &recorded);
+    }
+    sorted_done(&recorded);
+    return r;
 }
 
 static int take_pools(struct pool_desk *desk, const struct pool_desk_inputs *inputs)

@@ -208,15 +208,42 @@ static int list_addresses(const struct pool_keeper *keeper, const struct given *
     return r;
 }
 
+static bool is_said(const struct service *service, const struct ip *ip)
+{
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        if (service->addresses[i].origin == ADDRESS_LOAD_BALANCER &&
+            !service->addresses[i].proxy_mode && ip_equal(&service->addresses[i].ip, ip))
+            return true;
+    }
+    return false;
+}
+
+/* What its status in the manifest says and it is not given. 0 or -ENOMEM. */
+static int list_unheeded(const struct given *given, struct text *out)
+{
+    char ip[IP_STRLEN];
+    vec_each(const struct lack, lost, &given->row->lost) {
+        if (lost->reason != LACK_OUTSIDE && is_said(given->service, &lost->ip))
+            text_addf(out, "%s%s, %s%s%s", out->length ? "; " : "", ip_str(&lost->ip, ip),
+                      lack_reason_text(lost->reason), lost->of ? ": " : "",
+                      lost->of ? lost->of : "");
+    }
+    return text_error(out);
+}
+
 static int give_one(struct pool_keeper *keeper, const struct given *given)
 {
+    AUTOTEXT struct text unheeded = { 0 };
     AUTOVEC ip_list ips = { 0 };
     bool own, same = true;
     if (assignment_is_foreign(given->row) && given->row->ips.count == 0)
         return 0;
     int r = list_addresses(keeper, given, &ips, &own, &same);
     if (r == 0 && !(same && given->service->assigned == own))
-        r = store_give(keeper->options.store, given->service, ips.items, ips.count, own);
+        r = list_unheeded(given, &unheeded);
+    if (r == 0 && !(same && given->service->assigned == own))
+        r = store_give(keeper->options.store, given->service, ips.items, ips.count, own,
+                       unheeded.length ? text_str(&unheeded) : NULL);
     return r < 0 ? r : 0;
 }
 
@@ -229,6 +256,25 @@ static int give(struct pool_keeper *keeper)
             r = give_one(keeper, given);
     }
     return r;
+}
+
+/* Statuses of manifests that are not followed: until they say something else. */
+static void tell_unheeded(const struct pool_keeper *keeper)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(keeper->options.store, KIND_SERVICE, &cursor));) {
+        if (!to_service(object)->unheeded)
+            continue;
+        AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
+        faults_add(&faults, place ? place : "Service",
+                   "write the address that it has (agentctl services) into status.loadBalancer of "
+                   "its manifest, or none; or take the other from whoever has it, and change the "
+                   "manifest then",
+                   "is not given what its status in the manifest says: %s",
+                   to_service(object)->unheeded);
+    }
+    tell(keeper, "unheeded", &faults);
 }
 
 static int note_changes(struct pool_keeper *keeper)
@@ -262,11 +308,12 @@ static int update(struct pool_keeper *keeper)
         log_notice("all addresses are known by statuses: %s is written anew", keeper->path);
         keeper->record = RECORD_KNOWN;
     }
-    if (keeper->record != RECORD_KNOWN)
-        return give(keeper);
-    if (keeper->unsaved || keeper->saved_version != pool_desk_version(&keeper->desk))
+    if (keeper->record == RECORD_KNOWN &&
+        (keeper->unsaved || keeper->saved_version != pool_desk_version(&keeper->desk)))
         save(keeper);
-    return give(keeper);
+    r = give(keeper);
+    tell_unheeded(keeper);
+    return r;
 }
 
 /* ---- While it is not known who was given what ---- */

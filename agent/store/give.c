@@ -12,13 +12,13 @@
 #include "model/service_copy.h"
 
 int store_give(struct store *store, const struct service *service, const struct ip *ips,
-               size_t count, bool assigned)
+               size_t count, bool assigned, const char *unheeded)
 {
     const char *origin = store_origin(store, &service->object);
     struct object *copy;
     if (!origin)
         return 0;
-    int r = service_copy_with(service, ips, count, assigned, &copy);
+    int r = service_copy_with(service, ips, count, assigned, unheeded, &copy);
     return r < 0 ? r : store_put(store, origin, copy);
 }
 

@@ -161,6 +161,29 @@ def test_wishes_statuses_and_what_is_pending(world):
 
 
 @ONE
+def test_a_status_that_is_not_followed_is_told(world):
+    """Until the manifest says something else; also after a restart, and if it says what was given."""
+    agent = world.given
+    service(world, "late", 2, world.web_pod, ingress=[FIRST])
+    gets(agent, web=[FIRST, FIRST6], late=["203.0.113.65", "fd00:203::41"])
+    said = [f"Service default/late: is not given what its status in the manifest says: {FIRST}, "
+            "the address is another's: Service default/web"]
+    wait_equal(lambda: pool_faults(agent), said, "the fault")
+    agent.stop()
+    agent.start()
+    gets(agent, web=[FIRST, FIRST6], late=["203.0.113.65", "fd00:203::41"])
+    wait_equal(lambda: pool_faults(agent), said, "the fault")
+    service(world, "late", 2, world.web_pod, ingress=["203.0.113.65", "fd00:203::41"])
+    wait_equal(lambda: pool_faults(agent), [], "no fault")
+    gets(agent, late=["203.0.113.65", "fd00:203::41"])
+    (world.manifests / "late.yaml").unlink()
+    service(world, "late", 2, world.web_pod, ingress=[FIRST])
+    wait_equal(lambda: pool_faults(agent), said, "the fault")
+    (world.manifests / "late.yaml").unlink()
+    wait_equal(lambda: pool_faults(agent), [], "no fault")
+
+
+@ONE
 def test_a_broken_manifest_costs_nobody_an_address(world):
     agent = world.given
     agent.stop()

@@ -86,6 +86,7 @@ static const struct shape shapes[] = {
             "}\nstatus: {loadBalancer: {ingress: [{ip: 10.1.0.1, ipMode: Proxy}",
             "}\nstatus: {loadBalancer: {ingress: [{ip: 10.1.0.2, ipMode: Proxy}, {ip: 10.1.0.1}",
             "}\nstatus: {loadBalancer: {ingress: [{hostname: a.example}, {hostname: b.example}",
+            "}\nstatus: {loadBalancer: {fingerpostUnheeded: a, ingress: [{ip: 10.1.0.1}",
             "}\nstatus: {loadBalancer: {ingress: [{ip: 10.1.0.1, hostname: b.example}",
             "}\nstatus: {loadBalancer: {ingress: [{ip: 10.1.0.1, ports: [{port: 80}]}" } },
         { { "]}}\n", "]}, conditions: [" ASSIGNED "]}\n", "]}, conditions: [" REFUSED("a") "]}\n",

@@ -92,6 +92,43 @@ static void an_edit_that_orphans_waits_for_its_services(void **state)
     assert_given(&world->desk, "b 192.0.2.2; c 192.0.2.3; d 192.0.2.4; ");
 }
 
+/* The name of the one that only says so comes first: it is the older one. */
+static void what_was_given_is_not_a_status_to_take(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world->fx.store;
+    AUTOTEXT struct text record = { 0 };
+    put_pool(store, "lb", "addresses: [192.0.2.1-192.0.2.4]");
+    put_service(store, "web", "a: b", "");
+    work(world);
+    put_status(store, "late", "loadBalancer: {ingress: [{ip: 192.0.2.1}]}");
+    work(world);
+    assert_given(&world->desk, "late 192.0.2.2; web 192.0.2.1; ");
+    desk_state_write(&world->desk, NULL, NULL, RESTS_MAX, &record);
+
+    /* The same after a restart, in which the manifest is read again, and over everything. */
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    assert_int_equal(
+        document_parse(text_str(&record), record.length, "", READER_JSON, &document, &faults), 1);
+    pool_desk_done(&world->desk);
+    pool_desk_init(&world->desk);
+    assert_int_equal(desk_state_read(document, &world->desk, &faults), 0);
+    work(world);
+    assert_given(&world->desk, "late 192.0.2.2; web 192.0.2.1; ");
+    world->desk.all = true;
+    work(world);
+    assert_given(&world->desk, "late 192.0.2.2; web 192.0.2.1; ");
+
+    /* It moves as soon as who has it names another, in one edit. */
+    put_status(store, "late", "loadBalancer: {ingress: [{ip: 192.0.2.1}]}, conditions: []");
+    put_status(store, "web", "loadBalancer: {ingress: [{ip: 192.0.2.3}]}");
+    note_all(world);
+    world->desk.all = true;
+    work(world);
+    assert_given(&world->desk, "late 192.0.2.1; web 192.0.2.3; (192.0.2.2 late) ");
+}
+
 static void a_range_may_move_between_pools(void **state)
 {
     struct world *world = *state;
@@ -329,6 +366,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_DESK(an_edit_that_orphans_waits_for_its_services),
         WITH_DESK(a_range_may_move_between_pools),
+        WITH_DESK(what_was_given_is_not_a_status_to_take),
         WITH_DESK(a_pool_may_be_renamed),
         WITH_DESK(what_a_pool_avoids_is_not_available),
         WITH_DESK(what_is_avoided_and_in_use_is_counted_once),
