@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* LoadBalancer addresses in manifest mode (pool_keeper.h), as a part of the agent. */
+#include <errno.h>
 #include <string.h>
 
 #include "agentd/part.h"
 #include "base/log.h"
+#include "engine/nat/nat_engine.h"
+
+static int each_owner(void *context, const struct ip *ip,
+                      int (*each)(const char *namespace, const char *name, void *with), void *with)
+{
+    struct nat_plane *plane = nat_engine_plane(context);
+    return plane ? nat_plane_each_owner(plane, ip, each, with) : -ENODATA;
+}
 
 static int open_pools(struct agent *agent)
 {
@@ -12,6 +21,8 @@ static int open_pools(struct agent *agent)
         .store = agent->store,
         .status = &agent->status,
         .routes = kernel_routes(agent->kernel),
+        .each_owner = each_owner,
+        .context = engines_find(agent->engines, &nat_engine_ops),
     };
     const struct outside_options outside = {
         .config = agent->config,
@@ -41,10 +52,6 @@ int pools_prepare(void *context)
 {
     struct agent *agent = context;
     int r = agent->pools ? pool_keeper_run(agent->pools) : 0;
-    if (r == 1) { /* it has started, and waits for a person */
-        agent->settled = true;
-        agent->told(agent);
-    }
     return r != 0 ? r : outside_keeper_run(agent->outside);
 }
 

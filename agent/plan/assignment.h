@@ -106,7 +106,8 @@ struct assignment_inputs {
     struct pool_table *pools;        /* its cursors are moved; the same one, or one made anew */
     const char *load_balancer_class; /* "": Services without one */
     int64_t now_ms, rest_ms;         /* wall clock; how long a freed address rests */
-    bool keep_only;                  /* what is held is kept, and nothing is given */
+    const struct sorted *unowned; /* struct ip: given to nobody who does not name it; NULL: none */
+    bool keep_only;               /* what is held is kept, and nothing is given */
     bool keep_absent; /* a Service that is not in the store may yet come: it keeps what it holds */
 };
 

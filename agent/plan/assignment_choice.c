@@ -175,10 +175,17 @@ enum lack_reason assignment_judge(const struct update *update, const struct assi
     return *ret_of ? LACK_TAKEN : LACK_NOTHING;
 }
 
+/* Somebody has it, and nobody knows who: it is for those who name it. */
+static bool is_unowned(const struct update *update, const struct ip *ip)
+{
+    return update->inputs->unowned && sorted_find(update->inputs->unowned, ip);
+}
+
 static bool is_for(const struct update *update, const pool_order *order, const struct ip *ip)
 {
     const struct pool *pool = pool_at(update->pools, ip);
-    if (!pool || pool_reserves(pool, ip) || pool_avoids(pool, ip) || stranger_at(update, ip))
+    if (!pool || pool_reserves(pool, ip) || pool_avoids(pool, ip) || stranger_at(update, ip) ||
+        is_unowned(update, ip))
         return false;
     vec_each(const uint32_t, index, order) {
         if (&update->pools->pools.items[*index] == pool)
@@ -260,7 +267,7 @@ static bool find_free(const struct update *update, struct pool_span *span, struc
             at++;
         if (!used && !until && !pool_avoids(pool, &ip) && !rest_find(&assignments->rests, &ip)) {
             *ret_ip = ip;
-            if (!stranger_at(update, &ip))
+            if (!stranger_at(update, &ip) && !is_unowned(update, &ip))
                 return true;
             follows = false;
         }

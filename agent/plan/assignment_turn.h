@@ -14,7 +14,7 @@ struct turn {
     struct lack uneven;
     lack_list lost;
     bool contests; /* its status names what another holds, and could not share with it */
-    bool judged; /* what it holds was; a turn that is only for what is lacking keeps all of it */
+    bool judged;   /* what it holds was; a turn that is only for what is lacking keeps all of it */
 };
 
 typedef VEC(struct turn) turn_list;

@@ -16,9 +16,14 @@
 
 enum { DIRTY_MAX = 4096 }; /* beyond that, everything costs no more */
 
+static int ip_order(const void *a, const void *b)
+{
+    return ip_cmp(a, b);
+}
+
 void pool_desk_init(struct pool_desk *desk)
 {
-    *desk = (struct pool_desk){ .all = true };
+    *desk = (struct pool_desk){ .all = true, .unowned = SORTED(struct ip, ip_order) };
     assignments_init(&desk->assignments);
 }
 
@@ -39,6 +44,7 @@ void pool_desk_done(struct pool_desk *desk)
     faults_done(&desk->overlaps);
     assignments_done(&desk->assignments);
     pools_in_force_done(&desk->pools);
+    sorted_done(&desk->unowned);
 }
 
 static int add_dirty(struct pool_desk *desk, const struct object *object)
@@ -74,11 +80,6 @@ void pool_desk_note(struct pool_desk *desk, const struct change *change)
 bool pool_desk_is_due(const struct pool_desk *desk)
 {
     return desk->all || desk->due || desk->dirty.count > 0 || desk->assignments.stale;
-}
-
-static int ip_order(const void *a, const void *b)
-{
-    return ip_cmp(a, b);
 }
 
 /* What was given before, by the record. */
@@ -176,6 +177,7 @@ static int update(struct pool_desk *desk, const struct pool_desk_inputs *inputs,
         .rest_ms = inputs->rest_ms,
         .keep_absent = inputs->keep_absent,
         .keep_only = inputs->keep_only,
+        .unowned = &desk->unowned,
     };
     const struct assignment_scope scope = { desk->all, keys.items, keys.count };
     return assignments_update(&desk->assignments, &assigning, &scope, each, context);

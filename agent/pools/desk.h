@@ -27,6 +27,7 @@ struct pool_desk {
     bool begun;                /* what statuses say has been read */
     bool tabled;               /* the table is that of the pools in force */
     uint64_t edits;            /* of pools that were taken over */
+    struct sorted unowned;     /* struct ip: announced, and nobody knows whose they are */
 };
 
 struct pool_desk_inputs {

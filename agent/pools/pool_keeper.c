@@ -6,8 +6,9 @@
  * which Service was given which address, which addresses rest, and the pools in force, since an
  * edit that was made while no agent ran may be refused, too. It is written before the addresses are
  * served, so that no crash makes them others, and once more beside it (addresses.json.copy): where
- * neither can be read, nothing is guessed. Then only what statuses say is known; and if the kernel
- * announces an address of a pool that nobody names, no pass is made at all until somebody decides.
+ * neither can be read, nothing is guessed. Then what statuses and NAT's maps say is known, and who
+ * lacks an address waits. One that the kernel announces and nobody is known to have stays
+ * announced, and is given to nobody, until somebody decides about it.
  *
  * A file that was read anew brings its Services without addresses. They get the same ones back
  * before the pass that follows, which therefore finds nothing changed. While a manifest has been
@@ -52,7 +53,8 @@ struct pool_keeper {
     struct pool_desk desk;
     char *path, *copy; /* the record, and its second copy */
     enum record record;
-    bool untold; /* a fault of the record may stand that is over */
+    bool recovered; /* it was asked of the kernel whose the addresses are that it announces */
+    bool blind;     /* and it did not know */
     bool keep_absent;
     bool unsaved;            /* the file is not there yet, or says something older */
     uint64_t saved_version;  /* of the desk in the file */
@@ -325,52 +327,121 @@ static bool is_service_route(const struct pool_keeper *keeper, const struct rout
            route->protocol <= ROUTE_PROTOCOL_CLASS_LAST && route->protocol != ROUTE_PROTOCOL_GUARD;
 }
 
-/* An address of a pool that the kernel announces and no object names: given, nobody knows to whom.
- * NULL: there is none. */
-static const struct ip *find_unclaimed(const struct pool_keeper *keeper)
+/* An address of a pool that the kernel announces and no object names: it was given to somebody. */
+static bool is_unclaimed(const struct pool_keeper *keeper, const struct route *route)
 {
     size_t count;
-    sorted_each(const struct route, route, keeper->options.routes) {
-        const struct ip *ip = &route->prefix.ip;
-        if (is_service_route(keeper, route) && advertised_pool(keeper->options.store, ip) &&
-            (store_services_at(keeper->options.store, ip, &count), count == 0))
-            return ip;
-    }
-    return NULL;
+    return is_service_route(keeper, route) &&
+           advertised_pool(keeper->options.store, &route->prefix.ip) &&
+           (store_services_at(keeper->options.store, &route->prefix.ip, &count), count == 0);
 }
 
-static void tell_unknown(struct pool_keeper *keeper, const struct ip *announced)
+struct finding {
+    struct pool_keeper *keeper;
+    const struct ip *ip;
+    bool owned;
+};
+
+static int hold_for(const char *namespace, const char *name, void *with)
 {
-    keeper->untold = true;
-    AUTOFAULTS struct faults faults = { 0 };
-    AUTOTEXT struct text text = { 0 };
-    char ip[IP_STRLEN];
-    text_addf(&text, "%s, and its second copy neither: who was given which address is not known, ",
-              keeper->record == RECORD_NONE ? "is gone" : "can't be read");
-    if (announced)
-        text_addf(&text, "and this node announces %s: it stays as it is, whatever changes",
-                  ip_str(announced, ip));
-    else
-        text_add(&text, "and none is given");
+    struct finding *finding = with;
+    finding->owned = true;
+    return assignments_hold(&finding->keeper->desk.assignments, namespace, name, finding->ip);
+}
+
+/*
+ * Whose the addresses are that the kernel announces: NAT's maps name the Services. Where they say
+ * nothing, an address is nobody's to give. Returns 0 or -ENOMEM.
+ */
+static int recover(struct pool_keeper *keeper)
+{
+    sorted_each(const struct route, route, keeper->options.routes) {
+        struct finding finding = { keeper, &route->prefix.ip, false };
+        if (!is_unclaimed(keeper, route))
+            continue;
+        int r = keeper->options.each_owner(keeper->options.context, finding.ip, hold_for, &finding);
+        keeper->blind |= r == -ENODATA;
+        if (r < 0 && r != -ENODATA)
+            return r;
+        if (!finding.owned && sorted_put(&keeper->desk.unowned, finding.ip) < 0)
+            return -ENOMEM;
+    }
+    keeper->recovered = true;
+    return 0;
+}
+
+static bool is_announced(const struct pool_keeper *keeper, const struct ip *ip)
+{
+    sorted_each(const struct route, route, keeper->options.routes) {
+        if (is_service_route(keeper, route) && ip_equal(&route->prefix.ip, ip))
+            return true;
+    }
+    return false;
+}
+
+/* Somebody has decided: an object names the address, or its route was removed. */
+static void end_unowned(struct pool_keeper *keeper)
+{
+    struct sorted *unowned = &keeper->desk.unowned;
+    size_t count;
+    for (size_t i = unowned->count; i-- > 0;) {
+        const struct ip ip = *(const struct ip *)sorted_at(unowned, i);
+        store_services_at(keeper->options.store, &ip, &count);
+        if (count == 0 && is_announced(keeper, &ip))
+            continue;
+        sorted_remove(unowned, &ip);
+        keeper->desk.all = keeper->unsaved = true;
+    }
+    keeper->options.status->unowned.ips = unowned->count ? unowned : NULL;
+}
+
+static void add_unowned(const struct pool_keeper *keeper, const struct ip *ip,
+                        struct faults *faults)
+{
+    char text[IP_STRLEN];
+    AUTOFREE char *remedy = text_format(
+        "write it into status.loadBalancer in the manifest of the Service that has it; if none "
+        "has: ip route del blackhole %s table %u",
+        ip_str(ip, text), keeper->options.config->routes.table);
+    faults_add(faults, text, remedy,
+               "this node announces it, it is of a pool, and nobody knows which Service was given "
+               "it: it stays announced, and only who names it gets it");
+}
+
+static void add_unknown(const struct pool_keeper *keeper, struct faults *faults)
+{
     AUTOFREE char *remedy = text_format(
         "put a good copy in its place, or write the addresses into status.loadBalancer of the "
-        "manifests; or, to have them all given anew: echo '{}' > %s; then restart agentd",
+        "manifests; or, to have all others given anew: echo '{}' > %s; then restart agentd",
         keeper->path);
-    faults_add(&faults, keeper->path, remedy, "%s", text_str(&text));
+    faults_add(faults, keeper->path, remedy,
+               "%s, and its second copy neither: who lacks an address is given none",
+               keeper->record == RECORD_NONE ? "is gone" : "can't be read");
+}
+
+static void tell_record(const struct pool_keeper *keeper)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (keeper->record != RECORD_KNOWN)
+        add_unknown(keeper, &faults);
+    sorted_each(const struct ip, ip, &keeper->desk.unowned)
+        add_unowned(keeper, ip, &faults);
     tell(keeper, "record", &faults);
 }
 
-/* Returns 1 if there is nothing to go by, and the kernel is to stay as it is. */
+/* A record that is gone, where NAT's maps say whose the addresses are, or there are none, is known:
+ * a first start, too. */
 static int judge_record(struct pool_keeper *keeper)
 {
-    const struct ip *announced = find_unclaimed(keeper);
-    if (keeper->record == RECORD_NONE && !announced)
+    int r = keeper->record != RECORD_KNOWN && !keeper->recovered ? recover(keeper) : 0;
+    if (r < 0)
+        return r;
+    end_unowned(keeper);
+    if (keeper->record == RECORD_NONE && !(keeper->blind && keeper->desk.unowned.count)) {
         keeper->record = RECORD_KNOWN;
-    if (keeper->record == RECORD_KNOWN)
-        tell(keeper, "record", NULL);
-    else
-        tell_unknown(keeper, announced);
-    return keeper->record != RECORD_KNOWN && announced;
+        keeper->desk.all = true;
+    }
+    return 0;
 }
 
 int pool_keeper_run(struct pool_keeper *keeper)
@@ -378,19 +449,16 @@ int pool_keeper_run(struct pool_keeper *keeper)
     const struct source_status *source = &keeper->options.status->source;
     if (!source->synced)
         return 0;
-    if (keeper->record != RECORD_KNOWN && judge_record(keeper))
-        return 1;
-    int r = note_changes(keeper);
+    int r = judge_record(keeper);
+    if (r == 0)
+        r = note_changes(keeper);
     if (keeper->keep_absent != (source->unknown_files > 0)) {
         keeper->keep_absent = source->unknown_files > 0;
         keeper->desk.all = true;
     }
     if (r == 0 && pool_desk_is_due(&keeper->desk))
         r = update(keeper);
-    if (keeper->record == RECORD_KNOWN && r == 0 && keeper->untold) {
-        tell(keeper, "record", NULL);
-        keeper->untold = false;
-    }
+    tell_record(keeper);
     keeper->desk.all |= r < 0;
     return r;
 }

@@ -22,6 +22,11 @@ struct pool_keeper_options {
     struct store *store;
     struct status *status;       /* ->source is read; ->faults: "pools" */
     const struct sorted *routes; /* struct route: of the kernel */
+    /* Calls `each` with every Service that this node has served at an address; -ENODATA: nobody
+     * knows. */
+    int (*each_owner)(void *context, const struct ip *ip,
+                      int (*each)(const char *namespace, const char *name, void *with), void *with);
+    void *context; /* of it */
 };
 
 /* Reads what the state folder says; what can't be read is a fault. Returns 0 or -errno. */
@@ -31,8 +36,7 @@ DEFINE_CLEANUP(struct pool_keeper *, pool_keeper_free);
 
 /*
  * Gives addresses, by what has changed in the store since the last pass. To be called before each
- * pass. Returns 0; 1 if the kernel has addresses of which is not known whose they are: then no pass
- * is to be made; or -ENOMEM: the next call looks at everything.
+ * pass. Returns 0; or -ENOMEM: the next call looks at everything.
  */
 int pool_keeper_run(struct pool_keeper *keeper);
 

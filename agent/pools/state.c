@@ -54,6 +54,17 @@ static void write_rests(struct json *json, const struct rests *rests, size_t max
     json_end_array(json);
 }
 
+static void write_unowned(struct json *json, const struct sorted *unowned)
+{
+    char text[IP_STRLEN];
+    if (unowned->count == 0)
+        return;
+    json_begin_array(json, "unowned");
+    sorted_each(const struct ip, ip, unowned)
+        json_string(json, NULL, ip_str(ip, text));
+    json_end_array(json);
+}
+
 void desk_state_write(const struct pool_desk *desk,
                       bool (*is_kept)(void *context, const struct assignment *row), void *context,
                       size_t rests_max, struct text *out)
@@ -63,6 +74,7 @@ void desk_state_write(const struct pool_desk *desk,
     json_int(&json, "version", STATE_VERSION);
     write_services(&json, &desk->assignments, is_kept, context);
     write_rests(&json, &desk->assignments.rests, rests_max);
+    write_unowned(&json, &desk->unowned);
     json_begin_array(&json, "pools");
     vec_each(struct object *, pool, &desk->pools.objects) {
         AUTOTEXT struct text object = { 0 };
@@ -152,6 +164,14 @@ static int read_rest(const struct document *document, const struct doc *node,
     return assignments_rest(&desk->assignments, &ip, freed_ms, key.namespace, key.name);
 }
 
+static int read_unowned(const struct document *document, const struct doc *node,
+                        struct pool_desk *desk, struct faults *faults)
+{
+    struct ip ip;
+    int r = read_ip(document, node, &ip, faults);
+    return r == 0 ? sorted_put(&desk->unowned, &ip) : r;
+}
+
 static int read_pool(const struct document *document, const struct doc *node,
                      struct pool_desk *desk, struct faults *faults)
 {
@@ -182,6 +202,7 @@ int desk_state_read(const struct document *document, struct pool_desk *desk, str
         { "services", read_service },
         { "resting", read_rest },
         { "pools", read_pool },
+        { "unowned", read_unowned },
     };
     int known = check_version(document, faults);
     if (known < 0)

@@ -42,6 +42,12 @@ struct copy_status {
     bool in_force; /* the source has not synced since the start: what the copy says is acted on */
 };
 
+/* Addresses that the kernel announces, and nobody knows whose they are (pools/desk.h): their routes
+ * stay. */
+struct unowned_status {
+    const struct sorted *ips; /* struct ip; NULL: there are none */
+};
+
 struct route_status {
     bool complete; /* a full pass has been done since it was known what is wanted */
     bool pending; /* a pass is about to run: what is wanted and what stands may differ until then */
@@ -76,6 +82,7 @@ struct status {
     struct source_status source;
     struct copy_status copy;
     struct route_status routes;
+    struct unowned_status unowned;
     struct health_status health;
     struct standing_status standing;
     struct nat_status nat;

@@ -50,37 +50,71 @@ def test_the_second_copy_counts(world, how):
     gets(agent, web=OWN)
 
 
-@ONE
-@pytest.mark.parametrize("gone", [False, True], ids=["damaged", "gone"])
-def test_without_a_record_the_node_stays_as_it_is_until_somebody_decides(world, gone):
-    agent = world.given
-    both = ("addresses.json", "addresses.json.copy")
-    agent.stop()
-    for name in both:
+def lose(agent, gone):
+    for name in ("addresses.json", "addresses.json.copy"):
         if gone:
             (agent.folder / "state" / name).unlink()
         else:
             damage(agent, DAMAGED["cut off"], name)
+
+
+@ONE
+@pytest.mark.parametrize("gone", [False, True], ids=["damaged", "gone"])
+def test_the_maps_of_nat_say_whose_an_address_is(world, gone):
+    """Nobody is renumbered; who has none waits only where a record is there that can't be read."""
+    agent = world.given
+    agent.stop()
+    lose(agent, gone)
     older(world)
     monitor = world.monitor()
     agent.start()
-    told(agent, "it stays as it is")
+    gets(agent, web=OWN, aaa=["203.0.113.65", "fd00:203::41"] if gone else [])
+    if not gone:
+        told(agent, "who lacks an address is given none")
+        wait(lambda: "record-unreadable" in agent.ctl("services").out, "the reason")
     announced(world, FIRST, FIRST6)
-    assert monitor.losses(FIRST) == [] and given(agent).get("aaa", []) == []
+    service(world, "held", 3, world.web_pod, ingress=["203.0.113.67", "fd00:203::43"])
+    announced(world, "203.0.113.67")
+    assert monitor.losses(FIRST) == []
+
+
+@ONE
+@pytest.mark.parametrize("gone", [False, True], ids=["damaged", "gone"])
+def test_one_address_that_nobody_is_known_to_have_is_for_a_person(world, gone):
+    """Without NAT's maps: it stays announced, and all else goes on; a status or a removed route decides."""
+    agent = world.given
+    agent.stop()
+    agent.settings["services"]["enabled"] = False
+    agent.write_config()
+    agent.start()
+    announced(world, FIRST, FIRST6)
+    agent.stop()
+    lose(agent, gone)
+    older(world)
+    monitor = world.monitor()
+    agent.start()
+    told(agent, "nobody knows which Service was given it")
+    announced(world, FIRST, FIRST6)
+    service(world, "held", 3, world.web_pod, ingress=["203.0.113.67", "fd00:203::43"])
+    announced(world, "203.0.113.67")
+    assert given(agent).get("aaa", []) == [] and given(agent).get("web", []) == []
     agent.stop()
     agent.start()
-    told(agent, "it stays as it is")
+    told(agent, "nobody knows which Service was given it")
+    announced(world, FIRST, FIRST6, "203.0.113.67")
 
-    # Statuses say whose they are.
-    service(world, "web", 1, world.web_pod, ingress=OWN)
-    gets(agent, web=OWN)
-    if not gone:  # whether there were others is not known yet
-        wait(lambda: "record-unreadable" in agent.ctl("services").out, "the reason")
-        agent.stop()
-        (agent.folder / "state/addresses.json").write_text("{}")
-        agent.start()
-    gets(agent, web=OWN, aaa=["203.0.113.65", "fd00:203::41"])
-    wait_equal(lambda: pool_faults(agent), [], "no fault")
+    # A status says whose one is; the other one is nobody's.
+    service(world, "web", 1, world.web_pod, ingress=[FIRST])
+    wait_equal(lambda: [fault.split(":")[0] for fault in pool_faults(agent) if "nobody knows" in fault],
+               ["fd00"], "that one alone")
+    [fault] = [each for each in agent.faults() if "nobody knows" in each["message"]]
+    world.nodes[0].run(*fault["remedy"].split("has: ")[1].split())
+    if gone:
+        gets(agent, web=[FIRST, "fd00:203::41"], aaa=["203.0.113.65", FIRST6])
+        wait_equal(lambda: pool_faults(agent), [], "no fault")
+    else:
+        gets(agent, aaa=[])
+        told(agent, "who lacks an address is given none")
     assert monitor.losses(FIRST) == []
 
 

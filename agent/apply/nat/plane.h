@@ -111,6 +111,12 @@ int nat_plane_each_service(struct nat_plane *plane,
                            int (*each)(const char *namespace, const char *name, void *context),
                            void *context);
 
+/* The same with the Services that have entries of an address. Returns -ENODATA if there are no
+ * Services at all in the maps: then they say nothing. */
+int nat_plane_each_owner(struct nat_plane *plane, const struct ip *ip,
+                         int (*each)(const char *namespace, const char *name, void *context),
+                         void *context);
+
 /*
  * Appends every difference between the live maps and the rows (struct nat_row *, sorted). Returns 0
  * or -errno.

@@ -312,17 +312,45 @@ void nat_plane_doubt(struct nat_plane *plane)
     }
 }
 
+static int call_with(const struct nat_installed *installed,
+                     int (*each)(const char *namespace, const char *name, void *context),
+                     void *context)
+{
+    char name[NAT_NAME_MAX];
+    memcpy(name, installed->name, strlen(installed->name) + 1);
+    char *slash = strchr(name, '/');
+    *slash = '\0';
+    return each(name, slash + 1, context);
+}
+
+static bool has_address(const struct nat_installed *installed, const struct nat_addr *addr)
+{
+    vec_each(const struct nat_entry, entry, &installed->entries) {
+        if (memcmp(&entry->key.addr, addr, sizeof(*addr)) == 0)
+            return true;
+    }
+    return false;
+}
+
+int nat_plane_each_owner(struct nat_plane *plane, const struct ip *ip,
+                         int (*each)(const char *namespace, const char *name, void *context),
+                         void *context)
+{
+    const struct nat_addr addr = nat_addr_of(ip);
+    int r = plane->installed.count ? 0 : -ENODATA;
+    sorted_each(struct nat_installed *const, installed, &plane->installed) {
+        if (r == 0 && has_address(*installed, &addr))
+            r = call_with(*installed, each, context);
+    }
+    return r;
+}
+
 int nat_plane_each_service(struct nat_plane *plane,
                            int (*each)(const char *namespace, const char *name, void *context),
                            void *context)
 {
     for (size_t i = plane->installed.count; i-- > 0;) {
-        char name[NAT_NAME_MAX];
-        struct nat_installed *installed = *(struct nat_installed **)sorted_at(&plane->installed, i);
-        memcpy(name, installed->name, strlen(installed->name) + 1);
-        char *slash = strchr(name, '/');
-        *slash = '\0';
-        int r = each(name, slash + 1, context);
+        int r = call_with(*(struct nat_installed **)sorted_at(&plane->installed, i), each, context);
         if (r != 0)
             return r;
     }

@@ -64,11 +64,30 @@ static bool must_wait(const struct kept_routes *kept, const struct route_op *op)
     return op->kind == OP_DELETE && sorted_find(&kept->slots, &op->route);
 }
 
+/* A route of an address that is somebody's, nobody knows whose. */
+static bool is_unowned(const struct status *status, const struct route_op *op)
+{
+    return op->kind == OP_DELETE && status->unowned.ips &&
+           op->route.prefix.length == ip_bits(&op->route.prefix.ip) &&
+           sorted_find(status->unowned.ips, &op->route.prefix.ip);
+}
+
+static void take_out_unowned(const struct status *status, struct route_diff *diff)
+{
+    size_t left = 0;
+    vec_each(const struct route_op, op, &diff->ops) {
+        if (!is_unowned(status, op))
+            diff->ops.items[left++] = *op;
+    }
+    diff->ops.count = left;
+}
+
 int kept_routes_take_out(struct kept_routes *kept, const struct route_plan *plan,
                          struct status *status, bool everything, struct route_diff *diff)
 {
     bool first = everything && !kept->chosen;
     kept->chosen |= everything;
+    take_out_unowned(status, diff);
     if (status->source.unknown_files == 0) {
         sorted_clear(&kept->slots);
         report(kept, status);
