@@ -126,6 +126,7 @@ int nl_address_delete(struct nl_socket *socket, const struct nl_address *address
 struct reading {
     nl_address_list addresses;
     size_t start; /* where the request that runs now began */
+    size_t limit; /* of addresses; 0: none */
 };
 
 static void reading_done(struct reading *reading)
@@ -137,6 +138,8 @@ static int on_address(const struct nlmsghdr *row, void *context)
 {
     struct reading *reading = context;
     struct nl_address address;
+    if (reading->limit && reading->addresses.count >= reading->limit)
+        return -E2BIG;
     return nl_address_decode(row, &address) ? vec_push(&reading->addresses, address) : 0;
 }
 
@@ -148,13 +151,21 @@ static void restart(void *context)
 
 int nl_address_dump(struct nl_socket *socket, uint32_t ifindex, nl_address_list *ret_addresses)
 {
+    return nl_address_dump_of(socket, NL_OWN_NSID, ifindex, 0, ret_addresses);
+}
+
+int nl_address_dump_of(struct nl_socket *socket, int32_t nsid, uint32_t ifindex, size_t limit,
+                       nl_address_list *ret_addresses)
+{
     static const uint8_t families[] = { AF_INET, AF_INET6 };
-    CLEANUP(reading_done) struct reading reading = { 0 };
+    CLEANUP(reading_done) struct reading reading = { .limit = limit };
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         const struct ifaddrmsg fixed = { .ifa_family = families[i], .ifa_index = ifindex };
         struct nl_request request;
         reading.start = reading.addresses.count;
         nl_begin(&request, RTM_GETADDR, 0, &fixed, sizeof(fixed));
+        if (nsid != NL_OWN_NSID)
+            nl_put_u32(&request, IFA_TARGET_NETNSID, (uint32_t)nsid);
         int r = nl_dump(socket, &request, on_address, restart, &reading);
         if (r < 0)
             return r;

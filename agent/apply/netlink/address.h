@@ -57,3 +57,13 @@ int nl_address_delete(struct nl_socket *socket, const struct nl_address *address
  * ends the list by vec_done(). Returns 0, -ENODEV, or -errno with the list untouched.
  */
 int nl_address_dump(struct nl_socket *socket, uint32_t ifindex, nl_address_list *ret_addresses);
+
+/*
+ * The same in another network namespace, by the number that the socket's one has for it (struct
+ * nl_link). Nobody enters it: CAP_NET_ADMIN in the user namespace that owns it is enough, which who
+ * has it in an outer one has as well. -EINVAL if there is none of this number, -EACCES without the
+ * capability, -E2BIG if there are more than `limit` (0: any number).
+ */
+int nl_address_dump_of(struct nl_socket *socket, int32_t nsid, uint32_t ifindex, size_t limit,
+                       nl_address_list *ret_addresses);
+enum { NL_OWN_NSID = -1 };
