@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Behind which port of a bridge a pod's address is. A route leads to the bridge alone; which port
+ * it is, is read in the pods' network namespaces.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "base/sorted.h"
+
+/* An address that was found behind a port. */
+struct port_address {
+    struct ip address;
+    uint32_t port; /* its ifindex */
+};
+int port_address_cmp(const void *a, const void *b); /* address, port */
+
+/* How many ports an address was found behind. `found`: struct port_address by port_address_cmp().
+ */
+size_t plan_home_count(const struct sorted *found, const struct ip *address);
+
+/*
+ * The port of an address; 0: none was ever found, or several from the start. `before`: the port
+ * that it had, which stays until the address is found behind one other port alone: whoever else
+ * takes it as well, and if it is found nowhere.
+ */
+uint32_t plan_home(const struct sorted *found, const struct ip *address, uint32_t before);
