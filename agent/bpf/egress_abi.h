@@ -130,7 +130,8 @@ struct egress_pod_value {
      * (egress_by.h), and the agent keeps it. */
     __u32 ifindex;
     __u32 traits; /* EGRESS_POD_*, likewise */
-    __u32 zero;
+    /* The port of a bridge behind which the agent has found the address; 0: none is known. */
+    __u32 port;
 };
 
 /* "egress_doors", HASH of __u32 by nat_addr: the gateways of all sets. The value is 1. */

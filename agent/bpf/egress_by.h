@@ -7,9 +7,10 @@
  * another one than the last time, and what it says is kept with the pod: so nobody has to tell the
  * programs of a pod's interface, and a packet of an established pod costs one comparison.
  *
- * A route to pods behind a bridge leads to the bridge, and not to one of its ports. There the port
- * of the first packet is the pod's, as long as that port is in the bridge; and the first packet has
- * to have the hardware address that the kernel knows of the pod, if it knows one.
+ * A route to pods behind a bridge leads to the bridge, and not to one of its ports. There it is the
+ * port that the agent has found the address behind. Where it has found none, the port of the first
+ * packet is the pod's, as long as that port is in the bridge; and the first packet has to have the
+ * hardware address that the kernel knows of the pod, if it knows one.
  */
 #pragma once
 

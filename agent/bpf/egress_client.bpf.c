@@ -30,6 +30,7 @@
 #include "bpf/egress_inbound.h"
 #include "bpf/egress_path.h"
 #include "bpf/egress_piece.h"
+#include "bpf/egress_port.h"
 #include "bpf/fou.h"
 #include "bpf/fou_error.h"
 #include "bpf/mss.h"
@@ -237,7 +238,7 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
         room->told.set = set;
     if (held && (set || !stays))
         return refuse(skb, room, EGRESS_CAUSE_HELD);
-    if (set && !came_by_own(skb, room, pod))
+    if (set && (!by_known_port(skb, pod) || !came_by_own(skb, room, pod)))
         return refuse(skb, room, EGRESS_CAUSE_SOURCE);
     __u32 inbound = READ_ONCE(pod->traits) & EGRESS_POD_INBOUND;
     int r = set ? leave_cluster(skb, room, set, inbound) : NEXT;

@@ -54,7 +54,7 @@ class Control(Value):
 
 class PodValue(Value):
     _fields_ = [("policy", u32), ("flags", u32), ("check", u32), ("ifindex", u32),
-                ("traits", u32), ("zero", u32)]
+                ("traits", u32), ("port", u32)]
 
 
 class RouteKey(Value):

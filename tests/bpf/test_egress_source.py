@@ -119,6 +119,19 @@ def test_ports_of_a_bridge(client, family, bridge):
     assert client.send("client_in", sent, "port2").verdict == REDIRECT
 
 
+def test_a_port_that_the_agent_knows(client, family, bridge):
+    """No packet decides, neither the first one nor one that comes when the port is gone."""
+    row = client.maps["egress_pods"][Address.of(bridge)]
+    row.port = client.world.index["port1"]
+    client.maps["egress_pods"][Address.of(bridge)] = row
+    sent = bridged(family, bridge)
+    assert client.send("client_in", sent, "port2").verdict == SHOT
+    assert client.send("client_in", sent, "port1").verdict == REDIRECT
+    del client.maps["egress_bridges"][client.world.index["port1"]]
+    assert client.send("client_in", sent, "port2").verdict == SHOT
+    assert client.drops() == {"source": 2}
+
+
 def test_a_known_neighbour_behind_a_bridge(client, family, bridge):
     """Who is first has to have the hardware address by which the kernel knows the pod."""
     client.world.ip(f"neighbour add {bridge} lladdr {PORT_MAC} dev br9 nud permanent\n")

@@ -87,6 +87,7 @@ static int adopt_pods(struct egress_plane *plane)
                 .address = nat_addr_ip(nat_walk_key(&walk, i)),
                 .policy = value->policy,
                 .flags = value->flags,
+                .port = value->port,
                 .since_ms = value->flags & EGRESS_POD_NEW ? 1 : 0,
                 .adopted = true,
             };

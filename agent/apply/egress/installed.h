@@ -28,6 +28,7 @@ struct egress_route {
 struct egress_installed_pod {
     struct ip address;
     uint32_t policy, flags;
+    uint32_t port;    /* of a bridge, behind which the address was found; 0: none is known */
     int64_t since_ms; /* monotonic: it has this policy; 0: an earlier agent gave it that one */
     bool adopted;     /* an earlier agent's policy, whose number is going to be another one */
 };

@@ -75,6 +75,20 @@ int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *w
 int egress_plane_write_pods(struct egress_plane *plane, const struct sorted *pods,
                             const ip_list *addresses, bool may_remove, struct faults *faults);
 
+/*
+ * The ports of bridges that addresses of pods were found behind (struct egress_home by
+ * egress_home_cmp()), which count with what is written from now on. Borrowed as long as the plane
+ * is open.
+ */
+struct egress_home {
+    struct ip address;
+    uint32_t port; /* its ifindex */
+};
+int egress_home_cmp(const void *a, const void *b); /* by address */
+void egress_plane_set_homes(struct egress_plane *plane, const struct sorted *homes);
+/* What is written of an address, also by an earlier agent; 0: none. */
+uint32_t egress_plane_port_of(const struct egress_plane *plane, const struct ip *address);
+
 /* What the maps remember of a gateway, from this agent or an earlier one. */
 enum egress_gateway_memory {
     EGRESS_MEMORY_NONE,     /* nothing, or it has never answered probes */

@@ -26,10 +26,11 @@ struct egress_plane {
     /* What is in the maps. */
     struct sorted sets; /* struct egress_installed_set */
     struct egress_policies policies;
-    struct sorted pods;    /* struct egress_installed_pod */
-    struct sorted seen;    /* uint32_t: of interfaces */
-    struct sorted doors;   /* struct ip: of gateways */
-    struct sorted bridges; /* struct egress_port */
+    struct sorted pods;         /* struct egress_installed_pod */
+    struct sorted seen;         /* uint32_t: of interfaces */
+    struct sorted doors;        /* struct ip: of gateways */
+    struct sorted bridges;      /* struct egress_port */
+    const struct sorted *homes; /* struct egress_home; borrowed; NULL: nobody has told of any */
 
     uint32_t last_set;   /* given out last */
     uint32_t generation; /* of gateways, given out last */

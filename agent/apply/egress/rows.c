@@ -34,6 +34,9 @@ static int put_pod(struct egress_plane *plane, const struct egress_installed_pod
     value.policy = pod->policy;
     value.flags = pod->flags;
     value.check = nat_check(&addr, 0);
+    value.port = pod->port;
+    if (pod->port)
+        value.ifindex = pod->port; /* whoever spoke first */
     if (bpf_map_update_elem(plane->fds[EGRESS_MAP_PODS], &addr, &value, BPF_ANY) < 0)
         return -errno;
     return sorted_put(&plane->pods, pod);
@@ -48,6 +51,31 @@ static int64_t since_of(const struct egress_installed_pod *installed, uint32_t p
                                                              : clock_mono_ms();
 }
 
+int egress_home_cmp(const void *a, const void *b)
+{
+    return ip_cmp(&((const struct egress_home *)a)->address,
+                  &((const struct egress_home *)b)->address);
+}
+
+void egress_plane_set_homes(struct egress_plane *plane, const struct sorted *homes)
+{
+    plane->homes = homes;
+}
+
+uint32_t egress_plane_port_of(const struct egress_plane *plane, const struct ip *address)
+{
+    const struct egress_installed_pod key = { .address = *address }, *installed;
+    installed = sorted_find(&plane->pods, &key);
+    return installed ? installed->port : 0;
+}
+
+static uint32_t home_of(const struct egress_plane *plane, const struct ip *address)
+{
+    const struct egress_home key = { .address = *address };
+    const struct egress_home *home = plane->homes ? sorted_find(plane->homes, &key) : NULL;
+    return home ? home->port : 0;
+}
+
 /* Returns 1 if the map was written, 0 if it was right, or -errno. */
 static int write_pod(struct egress_plane *plane, const struct egress_pod *pod)
 {
@@ -55,11 +83,13 @@ static int write_pod(struct egress_plane *plane, const struct egress_pod *pod)
         .address = pod->address,
         .policy = pod->is_client ? egress_policy_id(&plane->policies, &pod->policy) : 0,
         .flags = pod->is_client && pod->policy.waiting ? EGRESS_POD_HELD : 0,
+        .port = home_of(plane, &pod->address),
     };
     const struct egress_installed_pod *installed = sorted_find(&plane->pods, &wanted);
     wanted.since_ms = since_of(installed, wanted.policy);
     wanted.flags |= wanted.policy && wanted.since_ms > plane->known_ms ? EGRESS_POD_NEW : 0;
-    if (installed && installed->policy == wanted.policy && installed->flags == wanted.flags)
+    if (installed && installed->policy == wanted.policy && installed->flags == wanted.flags &&
+        installed->port == wanted.port)
         return 0;
     int r = put_pod(plane, &wanted);
     return r < 0 ? r : 1;
