@@ -57,6 +57,8 @@ static int open_sides(struct egress_engine *egress, struct faults *faults)
     const struct config *config = egress->config;
     int r =
         config->egress.enabled ? egress_plane_open(config->paths.bpf, &egress->plane, faults) : 0;
+    if (egress->plane)
+        egress_plane_set_homes(egress->plane, &egress->homes.homes);
     if (r == 0 && config->egress.gateway.enabled)
         r = egress_gateway_open(&egress->gateway, config, egress->board->nat_plane, faults);
     if (r == 0 && (egress->plane || egress->gateway.gate))
@@ -99,6 +101,7 @@ static void close_egress(struct engine *engine)
     egress_plane_close(egress->plane);
     egress_plan_done(&egress->plan);
     egress_reach_done(&egress->reach);
+    egress_homes_done(&egress->homes);
     egress_touched_done(&egress->touched);
     vec_done(&egress->attached);
     free(egress);
@@ -125,6 +128,7 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
         .behind = true,
     };
     egress_plan_init(&egress->plan);
+    egress_homes_init(&egress->homes);
     *ret_engine = &egress->engine;
     take_down(egress);
     int r = open_sides(egress, &faults);
@@ -337,7 +341,11 @@ static int write_egress(struct engine *engine, struct round *round)
     struct egress_engine *egress = of_engine(engine);
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
-    int r = 0;
+    const bool looks = egress->dirty || egress->moved || has_rows(egress) ||
+                       round->now_ms >= egress->homes.retry_ms;
+    int r = egress->plane && looks ? egress_homes_follow(egress, round) : 0;
+    if (r < 0)
+        return r;
     if (egress->dirty)
         r = write_maps(egress, round);
     else if (has_rows(egress))
@@ -366,7 +374,8 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
     (void)now_ms;
     int64_t gateway_ms = MIN(egress_gateway_drain_ms(&egress->gateway),
                              egress_gateway_retired_ms(&egress->gateway, &egress->plan));
-    return MIN(egress->retry_ms, gateway_ms);
+    int64_t own_ms = MIN(egress->retry_ms, egress->homes.retry_ms);
+    return MIN(own_ms, gateway_ms);
 }
 
 const struct egress_plan *egress_engine_plan(const struct engine *engine)

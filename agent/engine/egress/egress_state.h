@@ -6,6 +6,7 @@
 #include "apply/egress/plane.h"
 #include "apply/nat/hooks.h"
 #include "engine/egress/egress_gateway.h"
+#include "engine/egress/egress_homes.h"
 #include "engine/egress/egress_prober.h"
 #include "engine/egress/egress_proving.h"
 #include "engine/egress/egress_pulse.h"
@@ -36,6 +37,7 @@ struct egress_engine {
     struct egress_plane *plane; /* the clients' side; NULL: off, or it can't be had */
     struct egress_gateway_side gateway;
     struct egress_reach reach;
+    struct egress_homes homes;
     struct egress_prober *prober; /* with `plane` */
     struct nat_hooks *hooks;
     struct egress_plan plan;
