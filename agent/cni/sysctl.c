@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@ int sysctl_write(const char *name, const char *value)
     int length = snprintf(path, sizeof(path), "/proc/sys/%s", name);
     if (length < 0 || (size_t)length >= sizeof(path))
         return -ENAMETOOLONG;
-    for (char *c = path + prefix; *c; c++)
+    const bool by_slashes = name[strcspn(name, "./")] == '/';
+    for (char *c = path + prefix; *c && !by_slashes; c++)
         if (*c == '.')
             *c = '/';
     AUTOCLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);

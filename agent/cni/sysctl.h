@@ -3,7 +3,8 @@
 #pragma once
 
 /*
- * Writes one, named as sysctl(8) does, with dots between the parts: "net.ipv4.conf.all.forwarding".
- * A part itself must not have one. Returns 0, -ENOENT if there is no such setting, or -errno.
+ * Writes one, named as sysctl(8) does: with dots between the parts, "net.ipv4.conf.all.forwarding",
+ * or with slashes, and then a part may have dots: "net/ipv4/conf/eth0.7/forwarding". Returns 0,
+ * -ENOENT if there is no such setting, or -errno.
  */
 int sysctl_write(const char *name, const char *value);

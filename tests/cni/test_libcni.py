@@ -81,6 +81,16 @@ def test_others_behind_it(node, agent, pod, runtime, version):
     assert agent.pods == {}
 
 
+@pytest.mark.parametrize("other", (
+    {"type": "tuning", "mtu": 1300}, {"type": "tuning", "mac": "02:00:00:00:00:77"}, {"type": "sbr"},
+    {"type": "firewall", "backend": "iptables"}), ids=lambda other: "-".join(list(other)[1:] or other.values()))
+def test_check_lets_others_change_what_they_are_for(node, agent, pod, runtime, other):
+    runtime.configure("1.0.0", runtime.ours(), other)
+    for command in ("add", "check", "del"):
+        runtime.good(command, pod)
+    assert agent.pods == {}
+
+
 @pytest.mark.parametrize("version", VERSIONS[:3])
 def test_behind_ptp(node, agent, pod, runtime, version):
     """For egress only: what ptp made is found, its result is the list's, and it is ptp that removes it."""

@@ -291,7 +291,7 @@ def test_check(node, agent, pod):
     (True, "addr del fd01::3/128 dev eth0", "address fd01::3/128"),
     (True, "route del default", "route 0.0.0.0/0"),
     (True, "-6 route del default", "route ::/0"),
-    (True, "link set eth0 mtu 1300", "MTU"),
+    (True, "link set eth0 mtu 1500", "raised its MTU"),
     (True, "link set eth0 down", "set it down"),
     (True, "link del eth0", "it is gone"),
     (False, "link set vethpod3 alias other", "alias"),
@@ -303,6 +303,15 @@ def test_check_finds(node, agent, pod, inside, damage, said):
     with pytest.raises(Refusal) as refusal:
         node.call("CHECK", pod, "c1")
     assert refusal.value.code == 102 and said in refusal.value.message and refusal.value.remedy
+
+
+@pytest.mark.parametrize("name", ("net1.5", "a.b.c"))
+def test_a_name_with_a_dot(node, agent, pod, name):
+    """As of a VLAN; the settings of IPv6 are found by it."""
+    pod.set_sysctls({"net/ipv6/conf/default/disable_ipv6": 1})
+    for command in ("ADD", "CHECK", "DEL"):
+        node.call(command, pod, "c1", environment={"CNI_IFNAME": name})
+    assert agent.pods == {}
 
 
 def test_check_finds_another_pods_wire(node, agent, pod):

@@ -50,8 +50,7 @@ static bool decode(const struct nlmsghdr *row, struct nl_route *ret_route)
     const struct rtmsg *fixed = mnl_nlmsg_get_payload(row);
     if (row->nlmsg_type != RTM_NEWROUTE || mnl_nlmsg_get_payload_len(row) < sizeof(*fixed) ||
         (fixed->rtm_family != AF_INET && fixed->rtm_family != AF_INET6) ||
-        fixed->rtm_type != RTN_UNICAST || fixed->rtm_table != RT_TABLE_MAIN ||
-        fixed->rtm_protocol == RTPROT_KERNEL)
+        fixed->rtm_type != RTN_UNICAST || fixed->rtm_protocol == RTPROT_KERNEL)
         return false;
     const uint8_t family = fixed->rtm_family == AF_INET ? IP_V4 : IP_V6;
     const uint16_t size = family == IP_V4 ? 4 : 16;
@@ -94,7 +93,7 @@ static void restart(void *context)
 
 static int dump_family(struct nl_socket *socket, unsigned char family, struct dump *dump)
 {
-    const struct rtmsg fixed = { .rtm_family = family, .rtm_table = RT_TABLE_MAIN };
+    const struct rtmsg fixed = { .rtm_family = family };
     struct nl_request request;
     nl_begin(&request, RTM_GETROUTE, NLM_F_DUMP, &fixed, sizeof(fixed));
     nl_put_u32(&request, RTA_OIF, dump->ifindex);

@@ -27,7 +27,7 @@ typedef VEC(struct nl_route) nl_route_list;
 int nl_route_add(struct nl_socket *socket, const struct nl_route *route, struct nl_result *result);
 
 /*
- * Reads those of a link (both families), without what the kernel makes for itself. The caller ends
- * the list by vec_done(). Returns 0 or -errno with the list untouched.
+ * Reads those of a link (both families, all tables), without what the kernel makes for itself. The
+ * caller ends the list by vec_done(). Returns 0 or -errno with the list untouched.
  */
 int nl_route_dump(struct nl_socket *socket, uint32_t ifindex, nl_route_list *ret_routes);
