@@ -292,6 +292,26 @@ static int check_spelling(const struct cni_request *request, struct cni_error *e
     return 0;
 }
 
+/* What the runtime asks for by a capability that the list says we have. A pod without it would be
+ * another one than was wanted. */
+static int check_capabilities(const struct cni_request *request, struct cni_error *error)
+{
+    static const char *const others[] = { "bandwidth", "ipRanges", "ips", "mac", "portMappings" };
+    const struct doc *asked = doc_get(request->config->root, "runtimeConfig");
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        const struct doc *node = doc_get(asked, others[i]);
+        if (request->command == CNI_ADD && node && (node->type != DOC_LIST || node->count > 0))
+            return cni_fail(error, CNI_UNSUPPORTED_FIELD,
+                            "take it out of agent-cni's capabilities in the conflist; portMappings "
+                            "and bandwidth are those of the plugins portmap and bandwidth, behind "
+                            "agent-cni",
+                            "network configuration: agent-cni does not do what the runtime asks "
+                            "for: %s",
+                            others[i]);
+    }
+    return 0;
+}
+
 /* What a command needs of the configuration. */
 static int check_place(const struct cni_request *request, struct cni_error *error)
 {
@@ -329,6 +349,8 @@ int cni_request_read(const struct cni_environment *environment, const char *conf
     r = read_environment(environment, request, error);
     if (r == 0)
         r = check_spelling(request, error);
+    if (r == 0)
+        r = check_capabilities(request, error);
     if (r == 0)
         r = read_members(request, error);
     return r < 0 ? r : check_place(request, error);

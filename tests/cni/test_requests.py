@@ -96,6 +96,8 @@ CONFIGS = (
     (json.dumps({"cniVersion": "1.0.0", "name": "pods", "socket": "/" + "x" * 200}), 7),
     ('{"cniVersion": "1.0.0", "name": "pods", "socket": 7, "egressOnly": "often"}', 7),
     ('{"cniVersion": "1.0.0", "name": "pods", "ipam": {"type": "host-local"}}', 2),
+    ('{"cniVersion": "1.0.0", "name": "pods", "runtimeConfig": {"ips": ["10.1.2.3"]}}', 2),
+    ('{"cniVersion": "1.0.0", "name": "pods", "runtimeConfig": {"mac": "02:00:00:00:00:77"}}', 2),
     (" " * (4 << 20) + "{}", 6),
 )
 
@@ -106,6 +108,15 @@ def test_a_configuration_that_is_wrong(node, agent, pod, config, code):
         node.end(node.start(node.environment("ADD", pod, "c1"), config))
     assert refusal.value.code == code and refusal.value.remedy
     assert not agent.asked
+
+
+def test_capabilities_that_are_not_asked_for(node, agent, pod):
+    """An empty list of ports, and what needs nobody to do something."""
+    node.call("ADD", pod, "c1", runtimeConfig={"portMappings": [], "cgroupPath": "/pods", "dns": {}})
+    with pytest.raises(Refusal) as refusal:
+        node.call("ADD", pod, "c2", runtimeConfig={"portMappings": [{"hostPort": 80, "containerPort": 80}]})
+    assert "portMappings" in refusal.value.message and "portmap" in refusal.value.remedy
+    node.call("DEL", pod, "c1", runtimeConfig={"portMappings": [{"hostPort": 80, "containerPort": 80}]})
 
 
 def test_a_namespace_that_is_none(node, agent, pod, tmp_path):
