@@ -14,9 +14,10 @@ import re
 import socket
 import ssl
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
+import scripted_server
 import writes
 from lab.kube_api import PATHS, all_of
 
@@ -39,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def setup(self):
         super().setup()
-        self.api = self.server.api
+        self.api = self.server.script
         self.api.connections.add(self.connection)
 
     def finish(self):
@@ -139,27 +140,25 @@ class Handler(BaseHTTPRequestHandler):
         socket.socket(fileno=raw.detach()).close()
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    api = None
-
+class Server(scripted_server.Server):
     def finish_request(self, request, client_address):
         try:
-            if self.api.context:
+            if self.script.context:
                 request.settimeout(20)
-                request = self.api.context.wrap_socket(request, server_side=True)
+                request = self.script.context.wrap_socket(request, server_side=True)
                 request.settimeout(None)
             super().finish_request(request, client_address)
         except (OSError, ValueError) as error:
-            self.api.log.append(f"connection: {error}")
+            self.script.log.append(f"connection: {error}")
 
 
-class ScriptedApi:
-    """On a host of the lab, from start() to stop(). `context`: of its TLS; None: plain HTTP."""
+class ScriptedApi(scripted_server.ScriptedServer):
+    """`context`: of its TLS; None: plain HTTP. After stop(), end_watches() ends its connections."""
+
+    handler, server_class = Handler, Server
 
     def __init__(self, host, address, context=None, port=PORT, page_size=0):
-        self.host = host
-        self.address = (address, port)
+        super().__init__(host, address, port)
         self.context = context
         self.page_size = page_size  # 0: as large as asked for
         self.served = {"Service", "EndpointSlice", "Node", "Pod", "AddressPool", "AddressBlock",
@@ -176,23 +175,6 @@ class ScriptedApi:
         self.log = []
         self.connections = set()
         self.changed = threading.Condition()  # reentrant
-        self.server = None
-
-    def start(self):
-        server = Server(self.address, Handler, bind_and_activate=False)
-        server.socket.close()
-        with self.host.entered():
-            server.socket = socket.create_server(self.address, backlog=64)
-        server.api = self
-        self.server = server
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def stop(self):
-        """Closes the port; its connections live on until end_watches()."""
-        self.server.shutdown()
-        self.server.server_close()
-        self.server = None
 
     # Objects
 

@@ -6,10 +6,11 @@ asked what, closes idle connections as a balancer would, and lays faults over pa
 import contextlib
 import json
 import socket
-import threading
 import time
 from collections import namedtuple
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from scripted_server import ScriptedServer
 
 LOGIN, WATCH, RANGE, VERSION = "/v3/auth/authenticate", "/v3/watch", "/v3/kv/range", "/version"
 GRANT, TXN = "/v3/lease/grant", "/v3/kv/txn"
@@ -23,7 +24,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def setup(self):
         super().setup()
-        self.etcd = self.server.etcd
+        self.etcd = self.server.script
         self.etcd.idle.add(self.connection)
 
     def finish(self):
@@ -88,35 +89,14 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    etcd = None
-
-
-class ScriptedEtcd:
-    """On a host of the lab, from start() to stop()."""
+class ScriptedEtcd(ScriptedServer):
+    handler = Handler
 
     def __init__(self, host, address, port=2379):
-        self.host, self.address = host, (address, port)
+        super().__init__(host, address, port)
         self.url = f"http://{address}:{port}"
         self.asked, self.idle, self.faults = [], set(), {}
         self.tokens = None  # those that are let in; None: etcd has no users
-        self.server = None
-
-    def start(self):
-        server = Server(self.address, Handler, bind_and_activate=False)
-        server.socket.close()
-        with self.host.entered():
-            server.socket = socket.create_server(self.address, backlog=64)
-        server.etcd = self
-        self.server = server
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def stop(self):
-        """Closes the port; its connections live on."""
-        self.server.shutdown()
-        self.server.server_close()
 
     def close_idle(self):
         for connection in list(self.idle):
