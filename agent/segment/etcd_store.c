@@ -6,9 +6,9 @@
  * seen, it becomes this value. A value that somebody wrote by hand is not compared. So with a
  * deletion, which names revision and lease: who has what it hits makes that anew, and nobody else
  * may for a duration. The first write asks for a lease of etcd before, and so does the next one
- * after etcd has said that it knows that lease no more; in between it is kept alive every few
- * minutes. A key outlives its lease's owner by minutes, and each write puts it under the writer's
- * lease.
+ * after etcd has said that it knows that lease no more; writes that come meanwhile wait for the
+ * same one. In between it is kept alive every few minutes. A key outlives its lease's owner by
+ * minutes, and each write puts it under the writer's lease.
  */
 #include "segment/etcd_store.h"
 
@@ -40,7 +40,8 @@ struct etcd_store {
     char *ca_file, *cert_file, *key_file, *user, *password_file;
     int64_t lease; /* of etcd; 0: none as yet, or any more */
     struct timer *timer;
-    struct etcd_request *keeping;
+    struct etcd_request *keeping, *granting;
+    struct claim_request *waiting; /* for the lease that is being granted, in their order */
 };
 
 struct claim_request {
@@ -52,14 +53,25 @@ struct claim_request {
     struct etcd_version version; /* that is written over */
     int64_t lease;               /* that the write is under */
     int64_t deadline_ms;         /* CLOCK_MONOTONIC: of a lease and the write under it together */
+    struct claim_request *next;  /* that waits as well */
     claim_told told;
     void *context;
 };
+
+static void wait_no_more(struct claim_request *request)
+{
+    struct claim_request **at = &request->store->waiting;
+    while (*at && *at != request)
+        at = &(*at)->next;
+    if (*at)
+        *at = request->next;
+}
 
 static void request_free(struct claim_request *request)
 {
     if (!request)
         return;
+    wait_no_more(request);
     etcd_cancel(request->request);
     free(request->key);
     free(request->value);
@@ -191,34 +203,66 @@ static int send_put(struct claim_request *request)
     return send(request, "/v3/kv/txn", &body, on_written);
 }
 
-static void on_granted(void *context, const struct etcd_answer *answer)
+static void go_on(struct claim_request *request, const struct etcd_answer *answer, bool read)
 {
-    struct claim_request *request = context;
-    struct etcd_store *store = request->store;
-    int64_t lease = 0, ttl_s = 0;
-    request->request = NULL;
     if (answer->error) {
         tell_no(request, answer);
         return;
     }
-    if (etcd_read_lease(answer->body, answer->size, &lease, &ttl_s) < 0) {
-        tell_failure(request, "etcd's answer can't be read", NULL);
-        return;
-    }
-    if (!store->lease) {
+    int r = read ? send_put(request) : 0;
+    if (!read || r < 0)
+        tell_failure(request, read ? strerror(-r) : "etcd's answer can't be read", NULL);
+}
+
+/* Who is told may cancel others that wait, or ask anew, which then waits for the next lease. */
+static void on_granted(void *context, const struct etcd_answer *answer)
+{
+    struct etcd_store *store = context;
+    int64_t lease = 0, ttl_s = 0;
+    size_t count = 0;
+    store->granting = NULL;
+    bool read = !answer->error && etcd_read_lease(answer->body, answer->size, &lease, &ttl_s) == 0;
+    if (read) {
         store->lease = lease;
         timer_arm(store->timer, KEEP_MS);
     }
-    int r = send_put(request);
-    if (r < 0)
-        tell_failure(request, strerror(-r), NULL);
+    for (const struct claim_request *it = store->waiting; it; it = it->next)
+        count++;
+    for (; count > 0 && store->waiting; count--) {
+        struct claim_request *request = store->waiting;
+        wait_no_more(request);
+        go_on(request, answer, read);
+    }
 }
 
-static int send_grant(struct claim_request *request)
+/* All have the same limit, so that the first one's holds for the others. */
+static int send_grant(struct etcd_store *store, int64_t deadline_ms)
 {
     AUTOTEXT struct text body = { 0 };
     etcd_grant(&body, LEASE_S);
-    return send(request, "/v3/lease/grant", &body, on_granted);
+    const struct etcd_call call = {
+        .path = "/v3/lease/grant",
+        .body = text_str(&body),
+        .limit_ms = MAX(deadline_ms - clock_mono_ms(), 1),
+        .answer_bytes = ANSWER_BYTES,
+        .done = on_granted,
+        .context = store,
+    };
+    int r = text_error(&body);
+    return r < 0 ? r : etcd_send(store->client, &call, &store->granting);
+}
+
+static int wait_for_lease(struct claim_request *request)
+{
+    struct etcd_store *store = request->store;
+    struct claim_request **last = &store->waiting;
+    int r = store->granting ? 0 : send_grant(store, request->deadline_ms);
+    if (r < 0)
+        return r;
+    while (*last)
+        last = &(*last)->next;
+    *last = request;
+    return 0;
 }
 
 static void on_kept(void *context, const struct etcd_answer *answer)
@@ -297,7 +341,7 @@ static int write_key(void *data, const struct claim_ask *ask, struct claim_reque
     request->over = is_compared ? etcd_record_value(ask->over, ask->key) : NULL;
     if (!request->value || (is_compared && !request->over))
         return -ENOMEM;
-    r = store->lease ? send_put(request) : send_grant(request);
+    r = store->lease ? send_put(request) : wait_for_lease(request);
     if (r == 0)
         *ret_request = TAKE_PTR(request);
     return r;
@@ -333,6 +377,7 @@ static void store_end(void *data)
         return;
     etcd_watch_free(store->watch);
     etcd_cancel(store->keeping);
+    etcd_cancel(store->granting);
     timer_free(store->timer);
     etcd_client_free(store->client);
     vec_each(const char *, endpoint, &store->endpoints)

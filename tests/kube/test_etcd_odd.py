@@ -148,6 +148,39 @@ def test_many_requests_wait_for_one_login(user):
     assert late and etcd.count(LOGIN) == 2, etcd.asked
 
 
+def test_many_writes_wait_for_one_lease_of_etcd(host):
+    etcd = ScriptedEtcd(host, ADDRESS).start()
+    one = Claimant(host, etcd)
+
+    def create(count):
+        before = len(one.told)
+        for number in range(count):
+            one.say("create", f"key-{before + number}", "node-1")
+        wait(lambda: len(one.told) == before + count, "all answers", 20)
+        return {told.outcome for told in one.told[before:]}
+
+    def refuse(handler):
+        time.sleep(0.3)
+        handler.say(403, {"code": 7, "message": "etcdserver: permission denied"})
+
+    etcd.faults[GRANT] = refuse
+    assert create(12) == {"failed"} and etcd.count(GRANT) == 1, etcd.asked
+
+    def slow(handler):
+        time.sleep(0.3)
+        handler.answer()
+
+    etcd.faults[GRANT] = slow
+    assert create(12) == {"done"} and etcd.count(GRANT) == 2 and etcd.count(TXN) == 12, etcd.asked
+    # Also when etcd knows the lease no more.
+    etcd.faults[TXN] = lambda handler: handler.say(404, {"code": 5, "message": "etcdserver: requested lease not found"})
+    assert create(1) == {"failed"}
+    del etcd.faults[TXN]
+    assert create(12) == {"done"} and etcd.count(GRANT) == 3, etcd.asked
+    one.end()
+    etcd.stop()
+
+
 def test_a_refused_login_is_not_asked_for_again_at_once(user):
     etcd, one = user
     etcd.faults[LOGIN] = lambda handler: handler.say(400, {"code": 3, "message": "etcdserver: authentication failed\x1b[2J\n"})
