@@ -272,6 +272,8 @@ static enum kube_outcome judge(const struct kube_attempt *attempt, const struct 
     return attempt->finding ? found(attempt, object) : outcome;
 }
 
+static const char not_the_api[] = "what answers is not the API, or was cut off";
+
 static const char *remedy_for(const struct kube_attempt *attempt, enum kube_outcome outcome,
                               char why[static KUBE_ERROR_LEN])
 {
@@ -281,7 +283,7 @@ static const char *remedy_for(const struct kube_attempt *attempt, enum kube_outc
     if (outcome == KUBE_DONE)
         words = "";
     else if (success && (outcome == KUBE_UNCERTAIN || !attempt->finding))
-        words = "what answers is not the API, or was cut off";
+        words = not_the_api;
     else if (attempt->finding && outcome == KUBE_LATER)
         words = "an earlier attempt was lost: it is made again";
     else if (attempt->finding && outcome != KUBE_UNCERTAIN)
@@ -289,7 +291,9 @@ static const char *remedy_for(const struct kube_attempt *attempt, enum kube_outc
     else
         return kube_refusal_read(attempt->status, &attempt->answer, leave, why);
     (void)snprintf(why, KUBE_ERROR_LEN, "%s", words);
-    return NULL;
+    return words == not_the_api ? "ask who it is that answers, as a proxy or a page to log in may "
+                                  "do: curl -k SERVER/version, with server: of the kubeconfig"
+                                : NULL;
 }
 
 /* Ends with an answer, be it a good one or not. */

@@ -23,6 +23,7 @@
 
 enum {
     AWAY_MS = 5 * 1000, /* without an answer at all: the API is away */
+    LOOK_MS = 2 * 1000, /* until what was done is looked at: it has been told by then */
 };
 
 const struct kube_writer_limits kube_writer_limits_default = {
@@ -42,7 +43,8 @@ struct job {
     struct work *work;
     struct kube_attempt *attempt; /* NULL: none is under way or uncertain */
     bool finding;
-    unsigned tries;
+    int64_t look_ms; /* monotonic, when what was done is looked at; 0: it is not */
+    unsigned tries, done;
     enum kube_outcome outcome;
     int64_t since_wall_ms;
     char why[KUBE_ERROR_LEN];
@@ -53,6 +55,7 @@ struct kube_writer {
     struct kube_writer_limits limits;
     struct work_queue *queue;
     struct kube_writer_counts counts;
+    size_t looking;    /* keys that wait for that */
     int64_t silent_ms; /* monotonic: since when there is no answer; 0: the last try had one */
 };
 
@@ -62,8 +65,15 @@ static void changed(const struct kube_writer *writer)
         writer->options.changed(writer->options.context);
 }
 
+static void end_look(struct job *job)
+{
+    job->writer->looking -= job->look_ms > 0;
+    job->look_ms = 0;
+}
+
 static void job_free(struct job *job)
 {
+    end_look(job);
     work_set_data(job->work, NULL);
     kube_attempt_free(job->attempt);
     free(job);
@@ -94,25 +104,42 @@ static void hear_api(struct kube_writer *writer, const struct kube_result *resul
     writer->silent_ms = answered ? 0 : writer->silent_ms ? writer->silent_ms : now_ms;
 }
 
+/* Has what was done looked at: later each time. Returns false where it runs again anyway. */
+static bool look_later(struct job *job)
+{
+    const int64_t after_ms = job->done > 5 ? KUBE_WRITER_PATIENCE_MS : LOOK_MS << (job->done - 1);
+    if (!work_look(job->work, after_ms))
+        return false;
+    job->look_ms = clock_mono_ms() + after_ms;
+    job->writer->looking++;
+    return true;
+}
+
 /* The outcome of a try: tells of it, and ends the key or has it tried again. */
 static void conclude(struct job *job, const struct kube_result *result)
 {
     struct kube_writer *writer = job->writer;
     bool news = job->tries == 0 || job->outcome != result->outcome;
     job->tries++;
+    job->done += result->outcome == KUBE_DONE;
     job->outcome = result->outcome;
     (void)snprintf(job->why, sizeof(job->why), "%s", result->why);
     count(&writer->counts, job, result->outcome);
     hear_api(writer, result);
 
     struct work *work = job->work;
-    const struct kube_told told = { .result = *result, .tries = job->tries, .news = news };
+    const struct kube_told told = {
+        .result = *result,
+        .tries = job->tries,
+        .done = job->done,
+        .news = news,
+    };
     bool again = writer->options.told(writer->options.context, work_key(work), &told);
     if (result->outcome != KUBE_UNCERTAIN)
         kube_attempt_free(TAKE_PTR(job->attempt));
     if (again && result->outcome != KUBE_DONE) {
         work_retry(work, result->retry_after_ms);
-    } else {
+    } else if (!again || !writer->options.looks || !look_later(job)) {
         job_free(job);
         work_done(work);
     }
@@ -169,6 +196,9 @@ static void make_and_write(struct job *job)
     char error[KUBE_ERROR_LEN] = "";
     struct work *work = job->work;
     job->finding = false;
+    if (job->look_ms && clock_mono_ms() < job->look_ms) /* it was added: what is wanted is new */
+        job->tries = job->done = 0;
+    end_look(job);
     int r = write_now(job, error);
     if (r < 0) {
         conclude_here(job, r, error);
@@ -240,7 +270,7 @@ struct kube_writer_counts kube_writer_counts(const struct kube_writer *writer)
 {
     struct kube_writer_counts counts = writer->counts;
     counts.running = work_queue_running(writer->queue);
-    counts.waiting = work_queue_count(writer->queue) - counts.running;
+    counts.waiting = work_queue_count(writer->queue) - counts.running - writer->looking;
     return counts;
 }
 
@@ -253,7 +283,7 @@ static void tell_row(void *context, const struct work *work)
 {
     const struct asking *asking = context;
     const struct job *job = work_data(work);
-    if (!job)
+    if (!job || job->look_ms)
         return;
     const struct kube_writer_row row = {
         .key = work_key(work),

@@ -39,6 +39,7 @@ extern const struct kube_writer_limits kube_writer_limits_default;
 struct kube_told {
     struct kube_result result;
     unsigned tries; /* of this key, since it was last done; from 1 */
+    unsigned done;  /* of these, those that the API said were done, and looks found not to be so */
     bool news;      /* the try before this one ended otherwise, or there was none */
 };
 
@@ -56,6 +57,9 @@ struct kube_writer_options {
      * is forgotten. May add keys; must not free the writer.
      */
     bool (*told)(void *context, const char *key, const struct kube_told *told);
+    /* True after KUBE_DONE: `make` is asked two seconds later whether there is nothing left to do,
+     * and after each further success ever later, up to a minute. */
+    bool looks;
     void (*changed)(void *context); /* other counts, or another row; may be NULL */
     void *context;
 };

@@ -23,8 +23,10 @@ struct contest {
     struct service_note note; /* the first */
     char uid[OBJECT_UID_MAX + 1];
     ip_list ips;
-    bool differs;    /* from what the status had when the write that is under way was made */
-    char writer[64]; /* who has written to the status beside us; "": not known */
+    char version[32]; /* of the Service at the last of them: while it is the same,
+                       * nobody has written over it, and nothing was stored */
+    bool differs;     /* from what the status had when the write that is under way was made */
+    char writer[64];  /* who has written to the status beside us; "": not known */
     uint32_t times;
     int64_t first_ms, last_ms; /* monotonic */
     int64_t within_ms;         /* from the first until it was told */
@@ -110,6 +112,10 @@ bool contests_note(struct service_notes *notes, const struct service *service, c
     if (!contest || !contest->differs || begin(contest, service->object.uid, ips, now_ms) < 0)
         return false;
     contest->differs = false;
+    if (contest->times && *contest->version &&
+        strcmp(contest->version, service->object.version) == 0)
+        return false;
+    (void)snprintf(contest->version, sizeof(contest->version), "%s", service->object.version);
     contest->times++;
     contest->last_ms = now_ms;
     if (contest->times == PUT_BACK + 1)

@@ -10,7 +10,6 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "client/kube_event.h"
-#include "client/kube_refusal.h"
 #include "controller/address_body.h"
 #include "controller/address_inside.h"
 #include "plan/foreign_status.h"
@@ -97,8 +96,6 @@ static bool may_tell(const struct address_job *job, const struct service *servic
     return true;
 }
 
-static const char allow_it[] = "allow it by deploy/kubernetes/controller.yaml";
-
 /* The write of an object's status; the body is complete. Returns 1, or -ENOMEM. */
 static int write_status(enum kube_verb verb, const struct kube_target *resource,
                         const struct object *object, const struct text *body,
@@ -118,28 +115,22 @@ static int write_status(enum kube_verb verb, const struct kube_target *resource,
     return text_error(body) < 0 ? -ENOMEM : 1;
 }
 
-/* What becomes of a write about an object is a fault of that object while the API refuses it.
- * Returns whether it is tried again. */
+/* What becomes of a write about an object is a fault of that object while the API refuses it, or
+ * does not do it. Returns whether the object is still there, so that it is tried again or looked
+ * at. */
 static bool note_answer(struct address_job *job, enum kind kind, const char *key,
                         const struct kube_told *told)
 {
-    const struct kube_result *result = &told->result;
     const struct object *object = address_object(job, kind, key);
-    bool lacks = job_lacks_status(told, object);
-    bool over = result->outcome == KUBE_DONE || (result->outcome == KUBE_MISSING && !object);
+    const bool gone = told->result.outcome == KUBE_MISSING && !object;
     AUTOFREE char *place = text_format("%s %s", kind_name(kind), key);
-    if (place && (result->outcome == KUBE_REFUSED || lacks)) {
-        AUTOFREE char *message = text_format("its status can't be written: %s", result->why);
-        const char *remedy = lacks ? job_lacks_status_remedy : result->remedy;
-        const bool lacks_right = result->status == 403 && !kube_refusal_by_admission(result->why);
-        if (message)
-            refusals_note(&job->refusals, place, message, lacks_right ? allow_it : remedy);
-    } else if (place && over) {
+    if (place)
+        job_write_note(&job->refusals, place, "its status can't be written", told, object);
+    if (place && gone)
         refusals_end(&job->refusals, place);
-    }
     if (job->refusals.changed)
         job->job.board->wake(job->job.board->context);
-    return !over;
+    return !gone;
 }
 
 /* Nothing is to be written of it any more. */
@@ -219,9 +210,10 @@ static int make_pool(void *context, const char *key, struct kube_write *write, s
     return write_status(KUBE_APPLY, &pools, object, body, write);
 }
 
+/* Counts are not looked at: they are written again with the next change. */
 static bool told_pool(void *context, const char *key, const struct kube_told *told)
 {
-    return note_answer(context, KIND_IP_POOL, key, told);
+    return note_answer(context, KIND_IP_POOL, key, told) && told->result.outcome != KUBE_DONE;
 }
 
 int address_count_pools(struct address_job *job)

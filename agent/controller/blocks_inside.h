@@ -14,6 +14,7 @@ struct blocks_job {
     int64_t lost_ms;    /* when a lost block may be given to others; INT64_MAX: there is none */
     int64_t held_ms;    /* when what is deleted and kept is looked at; INT64_MAX: at a change */
     char *refused;      /* the key of what the API has refused last; NULL: nothing is */
+    bool refused_alone; /* what it answers about others says nothing of that one */
     bool pools_changed; /* or Nodes, since their conflicts were told */
     uint64_t given, exhausted, collected; /* since the start */
 };

@@ -183,16 +183,20 @@ static void note_refused(struct blocks_job *job, const char *key)
     job->refused = key ? strdup(key) : NULL;
 }
 
-static void tell_refusal(struct blocks_job *job, const char *key, const struct kube_result *result)
+/* What lacks its status is told with the requests that wait. */
+static void tell_refusal(struct blocks_job *job, const char *key, const struct kube_told *told)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    if (result->outcome == KUBE_REFUSED && result->status == 403)
-        faults_add(&faults, "AddressBlocks", "allow it by deploy/kubernetes/controller.yaml",
-                   "pools, requests and blocks cannot be written: %s", result->why);
-    else if (result->outcome == KUBE_REFUSED)
-        faults_add(&faults, "AddressBlocks", result->remedy,
-                   "pools, requests and blocks cannot be written: %s", result->why);
-    note_refused(job, faults_none(&faults) ? NULL : key);
+    struct job_write_fault fault;
+    const bool same = job->refused && strcmp(job->refused, key) == 0;
+    const bool fails = job_write_fails(told, NULL, same, &fault);
+    if (!fails && (told->result.outcome != KUBE_DONE || (job->refused_alone && !same)))
+        return;
+    if (fails)
+        faults_add(&faults, "AddressBlocks", fault.remedy,
+                   "pools, requests and blocks cannot be written: %s", fault.why);
+    note_refused(job, fails ? key : NULL);
+    job->refused_alone = fails && told->result.outcome != KUBE_REFUSED;
     (void)fault_book_replace(job->job.board->faults, job->job.ops->name, "writes", &faults,
                              clock_wall_ms());
 }
@@ -248,8 +252,8 @@ static bool told_of_request(struct blocks_job *job, const char *key, const struc
     case KUBE_DONE:
         block_settle(&job->table, uid, BLOCK_MADE, now_ms);
         if (!is_block(told->result.object)) {
-            job->exhausted += !entry;
-            return false;
+            job->exhausted += !entry && told->done == 1;
+            return true; /* a look shows whether it is so */
         }
         job->given++;
         (void)job_writer_add(job->job.writers[0], key);
@@ -264,8 +268,7 @@ static bool told_of_request(struct blocks_job *job, const char *key, const struc
 bool blocks_told(void *context, const char *key, const struct kube_told *told)
 {
     struct blocks_job *job = context;
-    enum kube_outcome outcome = told->result.outcome;
-    if (outcome == KUBE_DONE || (outcome == KUBE_REFUSED && told->news))
-        tell_refusal(job, key, &told->result);
-    return request_uid(key) ? told_of_request(job, key, told) : outcome != KUBE_MISSING;
+    tell_refusal(job, key, told);
+    return request_uid(key) ? told_of_request(job, key, told)
+                            : told->result.outcome != KUBE_MISSING;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "controller/egress_inside.h"
 #include "controller/egress_marks.h"
@@ -24,7 +25,10 @@
 
 #define MANAGER "fingerpost-egress"
 
-enum { TRIES_UNTOLD = 5 };
+enum {
+    TRIES_UNTOLD = 5,
+    TELLING_MS = 1500, /* in which the source tells of what was applied; less than until a look */
+};
 
 static const struct written {
     enum kind kind;
@@ -135,6 +139,7 @@ static int make_object(struct egress_job *job, const struct written *row,
                        struct text *body)
 {
     struct workload_mark mark = *egress_mark(&job->marks, text);
+    mark.doubted = mark.applied_ms && clock_mono_ms() - mark.applied_ms >= TELLING_MS;
     struct workload_plan plan;
     const struct controller_config *config = job->job.board->config;
     const struct workload_settings settings = { config->egress.image,
@@ -158,6 +163,7 @@ static int make_object(struct egress_job *job, const struct written *row,
         *write = write_of(row, key, KUBE_APPLY);
         write->force = plan.there != NULL;
         mark.wanted = plan.wanted;
+        mark.applied_ms = 0;
         mark.digest = 0; /* until it is answered, nothing is known to be so */
         egress_mark_set(&job->marks, text, &mark);
         return 1;
@@ -182,6 +188,8 @@ int egress_make(void *context, const char *key, struct kube_write *write, struct
     *write = write_of(row, &parts, KUBE_APPLY);
     write->force = true;
     int r = make_status(job, &parts, body);
+    if (r == 0) /* what it was refused is wanted no more, or is so */
+        egress_note(job, &parts, NULL, NULL);
     write->body = text_str(body);
     return r;
 }
@@ -202,6 +210,7 @@ static void set_mark(struct egress_job *job, const char *key, const struct doc *
     egress_take(metadata, "uid", mark.uid, sizeof(mark.uid));
     egress_take(metadata, "resourceVersion", mark.version, sizeof(mark.version));
     mark.digest = object_digest(object);
+    mark.applied_ms = clock_mono_ms();
     egress_mark_set(&job->marks, key, &mark);
 }
 
@@ -225,6 +234,19 @@ void egress_tell_refusal(struct egress_job *job, const struct workload_key *key,
         egress_note(job, key, message, remedy);
 }
 
+/* Whether the API has answered that it was done, and a look has found that it was not. */
+static bool tell_not_so(struct egress_job *job, const struct workload_key *key,
+                        const struct kube_told *told)
+{
+    struct job_write_fault fault;
+    if (!job_write_fails(told, NULL, true, &fault))
+        return false;
+    AUTOFREE char *message = text_format("it can't be written: %s", fault.why);
+    if (message)
+        egress_note(job, key, message, fault.remedy);
+    return true;
+}
+
 bool egress_told(void *context, const char *key, const struct kube_told *told)
 {
     struct egress_job *job = context;
@@ -234,7 +256,8 @@ bool egress_told(void *context, const char *key, const struct kube_told *told)
     if (!egress_split(key, buffer, &parts))
         return false;
     if (told->result.outcome == KUBE_DONE) {
-        egress_note(job, &parts, NULL, NULL);
+        if (!tell_not_so(job, &parts, told))
+            egress_note(job, &parts, NULL, NULL);
         if (!object)
             job->deleted++;
         else if (parts.kind != KIND_EGRESS)
@@ -242,7 +265,7 @@ bool egress_told(void *context, const char *key, const struct kube_told *told)
         job->applied += object != NULL;
         if (parts.kind == KIND_ROLE_BINDING)
             (void)egress_old_binding_look(job);
-        return false;
+        return true; /* a look shows whether it is so */
     }
     if (parts.kind != KIND_EGRESS && told->result.outcome != KUBE_UNCERTAIN)
         egress_mark_drop(&job->marks, key);

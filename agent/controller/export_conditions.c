@@ -140,15 +140,27 @@ static void write_status(const struct service *service, const struct export_refu
     json_end_object(&json);
 }
 
+/* Nothing is to be written of it. */
+static void forget_refusal(struct export_conditions *conditions, const char *key)
+{
+    AUTOFREE char *place = text_format("Service %s", key);
+    if (place)
+        refusals_end(&conditions->refusals, place);
+    if (conditions->refusals.changed)
+        conditions->board->wake(conditions->board->context);
+}
+
 static int make(void *context, const char *key, struct kube_write *write, struct text *body)
 {
-    const struct export_conditions *conditions = context;
+    struct export_conditions *conditions = context;
     const struct service *service = service_of(conditions, key);
     if (!service || !conditions->plan)
         return 0;
     const struct export_refusal *refusal = refusal_of(conditions->plan, key);
-    if (is_so(service, refusal))
+    if (is_so(service, refusal)) {
+        forget_refusal(conditions, key);
         return 0;
+    }
     write_status(service, refusal, body);
     *write = (struct kube_write){
         .verb = refusal ? KUBE_APPLY : KUBE_STRATEGIC,
@@ -168,21 +180,15 @@ static int make(void *context, const char *key, struct kube_write *write, struct
 static bool told(void *context, const char *key, const struct kube_told *told)
 {
     struct export_conditions *conditions = context;
-    const struct kube_result *result = &told->result;
+    const bool gone = told->result.outcome == KUBE_MISSING;
     AUTOFREE char *place = text_format("Service %s", key);
-    bool over = result->outcome == KUBE_DONE || result->outcome == KUBE_MISSING;
-    if (place && over)
+    if (place)
+        job_write_note(&conditions->refusals, place, "its status can't be written", told, NULL);
+    if (place && gone)
         refusals_end(&conditions->refusals, place);
-    else if (place && result->outcome == KUBE_REFUSED) {
-        AUTOFREE char *message = text_format("its status can't be written: %s", result->why);
-        if (message)
-            refusals_note(&conditions->refusals, place, message,
-                          result->status == 403 ? "allow it by deploy/kubernetes/controller.yaml"
-                                                : result->remedy);
-    }
     if (conditions->refusals.changed)
         conditions->board->wake(conditions->board->context);
-    return !over;
+    return !gone;
 }
 
 int export_conditions_new(const struct board *board, struct export_conditions **ret_conditions)

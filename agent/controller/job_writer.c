@@ -11,15 +11,77 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-
-enum { DENIALS_MEANT = 6 }; /* some 300 ms, in which the source tells of an object's end */
+#include "client/kube_refusal.h"
 
 const char job_lacks_status_remedy[] =
     "apply deploy/kubernetes/crds.yaml and crds-metallb.yaml: the definition in force is older";
+static const char not_so[] = "the API answers that it was written, and it is not so";
+static const char not_so_remedy[] =
+    "see whether an admission webhook or policy takes it out (kubectl get "
+    "mutatingwebhookconfigurations), and that nobody else answers in the API's place";
+
+enum {
+    DENIALS_MEANT = 6,        /* some 300 ms, in which the source tells of an object's end */
+    FAILURES_MEANT = 9,       /* some 1.3 s with the pauses of kube_writer_limits_default */
+    LONG_PAUSE_MS = 2 * 1000, /* that the API asks for: told at once */
+};
 
 bool job_lacks_status(const struct kube_told *told, const struct object *object)
 {
     return told->result.outcome == KUBE_MISSING && object && told->tries >= DENIALS_MEANT;
+}
+
+/* Whether it is no refusal, but goes on; what has no status had no answer. */
+static bool goes_on(const struct kube_told *told)
+{
+    const struct kube_result *result = &told->result;
+    return result->status && result->outcome != KUBE_MISSING && result->outcome != KUBE_EXISTS &&
+           (told->tries >= FAILURES_MEANT || result->retry_after_ms > LONG_PAUSE_MS);
+}
+
+static const char *remedy_for(const struct kube_told *told)
+{
+    const struct kube_result *result = &told->result;
+    const bool admitted = !kube_refusal_by_admission(result->why);
+    if (result->status == 403 && admitted)
+        return "allow it by deploy/kubernetes/controller.yaml";
+    if (result->outcome == KUBE_CONFLICT && admitted)
+        return "see who changes it meanwhile: kubectl get -w -o yaml --show-managed-fields";
+    return result->remedy;
+}
+
+bool job_write_fails(const struct kube_told *told, const struct object *object, bool known,
+                     struct job_write_fault *ret_fault)
+{
+    const struct kube_result *result = &told->result;
+    if (result->outcome == KUBE_DONE && told->done > 1) {
+        *ret_fault = (struct job_write_fault){ not_so, not_so_remedy };
+        return true;
+    }
+    if (job_lacks_status(told, object)) {
+        *ret_fault = (struct job_write_fault){ result->why, job_lacks_status_remedy };
+        return true;
+    }
+    const bool follows = known && result->outcome == KUBE_LATER && result->status == 200;
+    if (result->outcome == KUBE_DONE || follows ||
+        (result->outcome != KUBE_REFUSED && !goes_on(told)))
+        return false;
+    *ret_fault = (struct job_write_fault){ result->why, remedy_for(told) };
+    return true;
+}
+
+void job_write_note(struct refusals *refusals, const char *place, const char *what,
+                    const struct kube_told *told, const struct object *object)
+{
+    struct job_write_fault fault;
+    const bool known = refusals_find(refusals, place) != NULL;
+    if (job_write_fails(told, object, known, &fault)) {
+        AUTOFREE char *message = text_format("%s: %s", what, fault.why);
+        if (message)
+            refusals_note(refusals, place, message, fault.remedy);
+    } else if (told->result.outcome == KUBE_DONE) {
+        refusals_end(refusals, place);
+    }
 }
 
 struct job_writer {
@@ -96,6 +158,7 @@ int job_writer_add(struct job_writer *writer, const char *key)
         .limits = writer->options.limits,
         .make = make,
         .told = on_told,
+        .looks = true,
         .context = writer,
     };
     int r = writer->writer ? 0 : kube_writer_new(&options, &writer->writer);

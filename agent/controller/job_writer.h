@@ -11,6 +11,7 @@
 #include "client/kube_writer.h"
 #include "controller/board.h"
 #include "model/object.h"
+#include "status/refusals.h"
 
 struct job_writer;
 
@@ -43,6 +44,24 @@ struct job_writer_row {
 bool job_lacks_status(const struct kube_told *told, const struct object *object);
 /* What is to be done about that. */
 extern const char job_lacks_status_remedy[];
+
+/* What is wrong with a write, for a fault; `why` is borrowed from what was told, or static. */
+struct job_write_fault {
+    const char *why, *remedy;
+};
+
+/*
+ * Whether what became of a write about an object is to be told: at once where it is refused; after
+ * some two seconds where the API goes on answering otherwise; where it says that it is done, and a
+ * look finds that it is not. That nobody answers the source tells. `object` as above. `known`: it
+ * was told before, and a try that only follows a lost one does not change that.
+ */
+bool job_write_fails(const struct kube_told *told, const struct object *object, bool known,
+                     struct job_write_fault *ret_fault);
+
+/* Notes that under a place, as "WHAT: why", or ends what was noted where it is done. */
+void job_write_note(struct refusals *refusals, const char *place, const char *what,
+                    const struct kube_told *told, const struct object *object);
 
 /* Leadership was gained or lost. */
 void job_writer_lead(struct job_writer *writer, bool leading);

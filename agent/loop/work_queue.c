@@ -239,6 +239,16 @@ void work_skip(struct work *work)
     work_done(work);
 }
 
+bool work_look(struct work *work, int64_t after_ms)
+{
+    if (work->again)
+        return false;
+    stop_running(work);
+    work->not_before_ms = 0;
+    wait_until(work, clock_mono_ms() + after_ms);
+    return true;
+}
+
 void work_retry(struct work *work, int64_t leave_ms)
 {
     int64_t now_ms = clock_mono_ms();

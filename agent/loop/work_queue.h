@@ -64,6 +64,12 @@ void work_done(struct work *work);
 /* The same; nothing had to be done, which does not count towards the rate. */
 void work_skip(struct work *work);
 
+/*
+ * It is done, as far as the runner knows, and runs again after so long to see whether it is; at
+ * once if it is added. False, and nothing is done, if it was added meanwhile.
+ */
+bool work_look(struct work *work, int64_t after_ms);
+
 /* Has it run again after the key's back-off, and not before `leave_ms` are over. */
 void work_retry(struct work *work, int64_t leave_ms);
 

@@ -64,10 +64,10 @@ static bool is_so(const struct workload_plan *plan, const struct workload_mark *
     const struct object *there = plan->there;
     if (mark->wanted != plan->wanted)
         return false;
-    if (!there)
-        return true; /* it was made, and is not known yet: when it goes, the mark goes */
+    if (!there) /* it was made, and is not known yet: when it goes, the mark goes */
+        return !mark->doubted;
     return strcmp(mark->uid, there->uid) == 0 &&
-           (object_version_is_older(there->version, mark->version) ||
+           ((object_version_is_older(there->version, mark->version) && !mark->doubted) ||
             digest_of(there) == mark->digest);
 }
 

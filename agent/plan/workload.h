@@ -44,8 +44,10 @@ struct workload_key {
 struct workload_mark {
     char uid[OBJECT_UID_MAX + 1];
     char version[32];
-    uint64_t digest; /* model/digest.h, of the API's answer */
-    uint64_t wanted; /* of the body that was applied */
+    uint64_t digest;    /* model/digest.h, of the API's answer */
+    uint64_t wanted;    /* of the body that was applied */
+    int64_t applied_ms; /* monotonic, when the API has answered; 0: not yet */
+    bool doubted;       /* that was long ago, and the source may know nothing of it still */
 };
 
 enum workload_step {

@@ -34,7 +34,14 @@ struct fixture {
     unsigned conflicts;      /* so many writes of the record are refused with 409 */
     const char *refused;     /* a Service whose status may not be written */
     struct text removal;     /* the last status that took our condition off */
-    bool woken, told;        /* a round is due; the job knows that it leads */
+    enum {
+        HONEST,
+        CONFLICTS, /* 409 to each write of a status */
+        GARBAGE,   /* 200, and no JSON */
+        BUSY,      /* 429 with `Retry-After` */
+        UNSTORED,  /* 200 with what was sent, and it is not stored */
+    } lie;
+    bool woken, told; /* a round is due; the job knows that it leads */
 };
 
 /* ---- The objects ---- */
@@ -136,6 +143,33 @@ static inline void on_record(struct fixture *fx, struct fake_peer *peer)
     }
 }
 
+/* Whether a lost write was done: it was not. */
+static inline void on_question(struct fixture *fx, struct fake_peer *peer, const char *name)
+{
+    AUTOFREE char *body = text_format(
+        "{\"kind\":\"Service\",\"metadata\":{\"name\":\"%s\",\"resourceVersion\":\"%u\"}}", name,
+        fx->version);
+    fake_peer_answer(peer, 200, NULL, body);
+}
+
+static inline void lie_of_status(struct fixture *fx, struct fake_peer *peer)
+{
+    switch (fx->lie) {
+    case CONFLICTS:
+        answer_failure(peer, 409, "Conflict");
+        break;
+    case GARBAGE:
+        fake_peer_answer(peer, 200, NULL, "<html>");
+        break;
+    case BUSY:
+        fake_peer_answer(peer, 429, "Retry-After: 3\r\n", "");
+        break;
+    default:
+        fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
+        break;
+    }
+}
+
 /* "/api/v1/namespaces/default/services/NAME/status?..." */
 static inline void on_status(struct fixture *fx, struct fake_peer *peer)
 {
@@ -144,6 +178,14 @@ static inline void on_status(struct fixture *fx, struct fake_peer *peer)
                      1);
     if (fx->refused && strcmp(fx->refused, name) == 0) {
         answer_failure(peer, 403, "Forbidden");
+        return;
+    }
+    if (strcmp(peer->method, "GET") == 0) {
+        on_question(fx, peer, name);
+        return;
+    }
+    if (fx->lie != HONEST) {
+        lie_of_status(fx, peer);
         return;
     }
     AUTOFREE char *status = last_member(peer, "\"status\":{");

@@ -134,6 +134,16 @@ static void one_that_is_made_anew_is_another(void **state)
     assert_int_equal(told(fx), 0);
 }
 
+/* Written again, since it was not stored: nobody has written over it. */
+static void while_its_version_stays_nobody_has_written(void **state)
+{
+    struct fixture *fx = *state;
+    fx->web->version = "7";
+    for (int i = 0; i < 6; i++)
+        put_back(fx, UPTIME_MS + i * SECOND_MS);
+    assert_int_equal(told(fx), 0);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -144,6 +154,7 @@ int main(void)
         CASE(it_is_over_after_twice_its_pause),
         CASE(a_write_that_is_never_answered_is_forgotten_after_a_minute),
         CASE(one_that_is_made_anew_is_another),
+        CASE(while_its_version_stays_nobody_has_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,63 @@ static void a_refusal_is_of_one_service_and_ends_with_it(void **state)
     assert_int_equal(fault_book_count(fx->status.faults), 0);
 }
 
+/* No refusal, and nothing comes of it for ever: an admission webhook, a proxy, an API server that
+ * lies. */
+static void what_is_not_done_is_told_and_asked_for_ever_later(void **state)
+{
+    struct fixture *fx = *state;
+    static const struct {
+        int lie;
+        const char *name;
+        const char *told, *remedy;
+        size_t least, most; /* writes until then */
+    } cases[] = {
+        { CONFLICTS, "a", "its status can't be written: 409: no", "who changes it meanwhile", 9,
+          9 },
+        { GARBAGE, "b", "its status can't be written: what answers is not the API",
+          "who it is that", 5, 5 },
+        { BUSY, "c", "its status can't be written: 429: ", "who asks so much", 1, 1 },
+        { UNSTORED, "d",
+          "its status can't be written: the API answers that it was written, and it is not so",
+          "admission webhook", 2, 2 },
+    };
+    put_pool(fx);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const char *name = cases[i].name;
+        AUTOFREE char *place = text_format("Service default/%s", name);
+        AUTOFREE char *request =
+            text_format("PATCH /api/v1/namespaces/default/services/%s/status", name);
+        AUTOFREE char *given = text_format("203.0.113.%zu", i);
+        fx->lie = cases[i].lie;
+        put_service(fx, name);
+        int64_t began_ms = clock_mono_ms();
+        run_job(fx, fault_of(fx, place));
+        assert_in_range(clock_mono_ms() - began_ms, 0, 15000); /* 1.3 to 2 s, on a busy host more */
+        const struct known_fault *fault = fault_of(fx, place);
+        if (!strstr(fault->message, cases[i].told))
+            fail_msg("no \"%s\" but %s", cases[i].told, fault->message);
+        assert_non_null(strstr(fault->remedy, cases[i].remedy));
+        assert_in_range(count_of(fx, request), cases[i].least, cases[i].most);
+        fx->lie = HONEST;
+        put_service(fx, name); /* a change comes at once, where the API does not ask for time */
+        run_job(fx, has(fx, name, given) && !fault_of(fx, place));
+    }
+}
+
+/* By itself: nothing in the cluster tells that it is due. */
+static void what_was_not_stored_is_written_again(void **state)
+{
+    struct fixture *fx = *state;
+    fx->lie = UNSTORED;
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, count_of(fx, "PATCH /api/v1/namespaces/default/services/web/status") > 0);
+    fx->lie = HONEST;
+    run_job(fx, has(fx, "web", "203.0.113.0"));
+    assert_int_equal(count_of(fx, "PATCH /api/v1/namespaces/default/services/web/status"), 2);
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+}
+
 static void who_leads_no_more_tells_no_faults(void **state)
 {
     struct fixture *fx = *state;
@@ -165,6 +222,8 @@ int main(void)
         CASE(a_gift_is_claimed_before_it_is_told),
         CASE(what_another_has_claimed_is_given),
         CASE(a_refusal_is_of_one_service_and_ends_with_it),
+        CASE(what_is_not_done_is_told_and_asked_for_ever_later),
+        CASE(what_was_not_stored_is_written_again),
         CASE(who_leads_no_more_tells_no_faults),
         CASE(a_pools_counts_are_written_while_it_is_there),
         CASE(nothing_is_given_beside_a_living_rival),
