@@ -170,6 +170,7 @@ static int check_kind(const struct kube_objects *objects, const struct document 
 static int take(struct kube_objects *objects, struct arrival *arrival)
 {
     int r = arrival->object ? store_put(objects->store, KUBE_ORIGIN, TAKE_PTR(arrival->object)) : 0;
+    objects->changes += r > 0;
     return r == -ENOMEM ? r : note(objects, arrival);
 }
 
@@ -238,6 +239,7 @@ int kube_objects_remove(struct kube_objects *objects, const struct object_name *
     int r = store_remove(objects->store, KUBE_ORIGIN, objects->kind, name->namespace, name->name);
     if (r < 0)
         return r;
+    objects->changes += r > 0;
     forget(objects, place);
     return 0;
 }

@@ -20,6 +20,7 @@ struct kube_objects {
     enum kind kind;
     struct sorted troubles; /* what could not be read as it should, by key */
     uint64_t lists;         /* begun so far */
+    uint64_t changes;       /* of the store */
     bool holding;
     VEC(struct arrival) held; /* of kube_objects.c */
     size_t held_bad;          /* of these, those that can't be used */

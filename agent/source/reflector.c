@@ -52,6 +52,7 @@ const struct kube_timing kube_timing_default = {
     .retry_max_ms = 30 * SECOND_MS,
     .absent_ms = MINUTE_MS,
     .answer_ms = MINUTE_MS,
+    .list_ms = 10 * MINUTE_MS,
     .silence_ms = 150 * SECOND_MS, /* bookmarks come about once a minute */
     .watch_min_ms = 5 * MINUTE_MS,
     .watch_max_ms = 10 * MINUTE_MS,
@@ -73,6 +74,8 @@ static void succeed(struct reflector *reflector)
     backoff_reset(&reflector->backoff);
     reflector->status->error[0] = '\0';
     reflector->status->error_wall_ms = 0;
+    if (reflector->deaf)
+        silence_tell(reflector);
     reflector->changed(reflector->context);
 }
 
@@ -157,7 +160,7 @@ static void on_steady(void *context)
     reflector->fresh = false;
     reflector->bursts = 0;
     backoff_reset(&reflector->burst_backoff);
-    if (reflector->failures || told)
+    if (reflector->failures || (told && !reflector->deaf))
         succeed(reflector);
 }
 
@@ -253,6 +256,7 @@ static void end_list(struct reflector *reflector)
         return;
     }
     memcpy(reflector->version, reflector->list_version, sizeof(reflector->version));
+    silence_listed(reflector);
     reflector->relist = reflector->doubted = reflector->back = false;
     reflector->fresh = true;
     reflector->absences = 0;
@@ -272,6 +276,7 @@ static void end_check(struct reflector *reflector)
         reflector->list_mode = LIST_CONSISTENT;
         reflector->status->back_mono_ms = clock_mono_ms();
     }
+    silence_checked(reflector);
     go_on(reflector);
 }
 
@@ -332,7 +337,10 @@ static int on_data(void *context, const char *bytes, size_t size)
 {
     struct reflector *reflector = context;
     reflector->reached(reflector->context);
-    return reflector_read(reflector, bytes, size);
+    int r = reflector_read(reflector, bytes, size);
+    if (r == 0 && reflector->task == TASK_WATCH && silence_ends(reflector))
+        succeed(reflector);
+    return r;
 }
 
 static void on_ended(void *context, const char *error, const char *remedy)
@@ -369,11 +377,19 @@ static void on_patience_over(void *context)
     kube_request_cancel(TAKE_PTR(reflector->request));
     timer_disarm(reflector->steady_timer);
     if (watching) {
+        reflector->silent = reflector->elements == 0;
         start_task(reflector, TASK_CHECK);
         return;
     }
-    (void)snprintf(why, sizeof(why), "the API says nothing for %s",
-                   clock_ago(reflector->timing->answer_ms, ago));
+    const bool slow = clock_mono_ms() - reflector->list_began_ms >= reflector->timing->list_ms;
+    if (slow && reflector->task == TASK_LIST) {
+        reflector->long_pause = true; /* nobody has heard of it for that long */
+        (void)snprintf(why, sizeof(why), "the list is not complete after %s",
+                       clock_ago(reflector->timing->list_ms, ago));
+    } else {
+        (void)snprintf(why, sizeof(why), "the API says nothing for %s",
+                       clock_ago(reflector->timing->answer_ms, ago));
+    }
     fail(reflector, why);
 }
 
@@ -405,8 +421,10 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
 {
     char error[KUBE_ERROR_LEN] = "no memory for a request";
     reflector->task = task;
-    if (!reflector->continuation)
+    if (!reflector->continuation) {
         reflector->pages = reflector->elements = reflector->news = 0;
+        reflector->list_began_ms = clock_mono_ms();
+    }
     if (task == TASK_LIST && !reflector->continuation)
         list_begin(reflector);
     AUTOFREE char *path = task_path(reflector);
@@ -418,7 +436,9 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
         fail_with_remedy(reflector, error, remedy_of_file(r));
         return;
     }
-    timer_arm(reflector->patience, reflector->timing->answer_ms);
+    const bool list = task != TASK_WATCH;
+    timer_arm(reflector->patience,
+              list ? reflector_patience_ms(reflector) : reflector->timing->answer_ms);
 }
 
 int reflector_start(struct reflector *reflector, sd_event *event, struct store *store,

@@ -24,6 +24,7 @@ struct kube_timing {
     int64_t retry_initial_ms, retry_max_ms; /* after a failure */
     int64_t absent_ms;                      /* until a kind that is not served is looked for */
     int64_t answer_ms;                  /* for the head of an answer, and each element of a list */
+    int64_t list_ms;                    /* for all of a list */
     int64_t silence_ms;                 /* of a watch */
     int64_t watch_min_ms, watch_max_ms; /* how long the API is asked to keep a watch up */
     int64_t steady_ms;                  /* a watch that has lasted so long counts as success */
@@ -74,6 +75,10 @@ struct reflector {
     bool back;                      /* the API has gone back, or can't be asked whether it has */
     bool fresh;                     /* listed, and no watch has lasted since */
     unsigned bursts;                /* watches in a row that ended in one, before they had lasted */
+    unsigned silences;              /* watches in a row that said nothing, while the API went on */
+    bool deaf;                      /* of what a list has shown meanwhile they had said nothing */
+    uint64_t changes;               /* of the objects, before that list; it is a look */
+    bool looking;                   /* that list is under way */
     unsigned failures;              /* in a row */
     bool long_pause;                /* one of them asked to be left alone for long */
     bool unreachable;               /* the last one: there was no answer at all */
@@ -90,6 +95,7 @@ struct reflector {
     bool framed;                  /* what stands around the items of a list has come */
     bool expired;                 /* an event of the watch says so */
     bool steady;                  /* the watch has lasted */
+    bool silent;                  /* a check: the watch before it has said nothing at all */
 
     /* The list that is being read. */
     enum list_mode list_mode;
@@ -97,18 +103,20 @@ struct reflector {
     bool nameless;      /* it has elements that nobody can name */
     char *continuation; /* of the next page; NULL: there is none */
     char list_version[KUBE_VERSION_MAX];
-    unsigned pages;    /* before this one */
-    unsigned elements; /* of this one and those before it; events of a watch */
-    unsigned news;     /* events of a watch that were newer than all before */
+    int64_t list_began_ms; /* monotonic */
+    unsigned pages;        /* before this one */
+    unsigned elements;     /* of this one and those before it; events of a watch */
+    unsigned news;         /* events of a watch that were newer than all before */
 };
 
 enum { REFLECTOR_BURSTS_MANY = 8 }; /* some 4 s of pauses: told */
 
 /* One failure may happen to anybody: a fault is told of from the second in a row on, or from one
- * that the next try has to wait for. So it is of watches that end in bursts of events. */
+ * that the next try has to wait for. So it is of watches that end in bursts of events, or in
+ * silence. */
 static inline bool reflector_fails(const struct reflector *reflector)
 {
-    return reflector->failures > 1 || reflector->long_pause ||
+    return reflector->failures > 1 || reflector->long_pause || reflector->deaf ||
            reflector->bursts >= REFLECTOR_BURSTS_MANY;
 }
 
@@ -129,6 +137,19 @@ void reflector_hurry(struct reflector *reflector);
  */
 int reflector_read(struct reflector *reflector, const char *bytes, size_t size);
 void reflector_read_end(struct reflector *reflector);
+
+/*
+ * reflector_silence.c: after a watch that said nothing, a check has shown how far the API is, and a
+ * list what there is; a watch has said something: returns whether that ends a fault.
+ */
+void silence_checked(struct reflector *reflector);
+void silence_listed(struct reflector *reflector);
+bool silence_ends(struct reflector *reflector);
+/* What is wrong, as long as it is `deaf`. */
+void silence_tell(struct reflector *reflector);
+
+/* How long the next part of the answer may take. */
+int64_t reflector_patience_ms(const struct reflector *reflector);
 
 /* Gives the answer up, for a reason to be shown; returns -1. */
 int reflector_give_up(struct reflector *reflector, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -28,6 +28,14 @@ int reflector_give_up(struct reflector *reflector, const char *format, ...)
     return -1;
 }
 
+int64_t reflector_patience_ms(const struct reflector *reflector)
+{
+    const struct kube_timing *timing = reflector->timing;
+    const int64_t left_ms = reflector->list_began_ms + timing->list_ms - clock_mono_ms();
+    return reflector->task == TASK_WATCH ? timing->silence_ms
+                                         : MIN(timing->answer_ms, MAX(left_ms, 0));
+}
+
 static int take_part(struct reflector *reflector, bool whole, const struct json_part *part,
                      const struct faults *why)
 {
@@ -56,7 +64,6 @@ static int read_parts(struct reflector *reflector)
     for (;;) {
         struct json_part part;
         AUTOFAULTS struct faults why = { 0 };
-        bool watch = reflector->task == TASK_WATCH;
         int r = json_splitter_next(reflector->splitter, &part, &why);
         if (r == 0)
             return 0;
@@ -65,8 +72,7 @@ static int read_parts(struct reflector *reflector)
         if (r == -EBADMSG)
             return reflector_give_up(reflector, "the answer is no JSON, or was cut off");
         reflector->status->last_event_wall_ms = clock_wall_ms();
-        timer_arm(reflector->patience,
-                  watch ? reflector->timing->silence_ms : reflector->timing->answer_ms);
+        timer_arm(reflector->patience, reflector_patience_ms(reflector));
         r = take_part(reflector, r > 0, &part, &why);
         if (r < 0)
             return r;
