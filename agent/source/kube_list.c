@@ -26,6 +26,7 @@ enum {
     PAGE = 500,
     CONTINUATION_MAX = 16 << 10,
     PAGES_MAX = 10000, /* who has more does not come to an end */
+    EMPTY_MAX = 100,   /* nor who has so many more pages than elements */
 };
 
 char *list_path(const struct reflector *reflector)
@@ -175,7 +176,9 @@ static int read_frame(struct reflector *reflector, const struct document *docume
     AUTOFREE char *asked = TAKE_PTR(reflector->continuation);
     if (!continuation || continuation->type != DOC_SCALAR || !*continuation->text)
         return 0;
-    if (++reflector->pages >= PAGES_MAX || (asked && strcmp(asked, continuation->text) == 0))
+    const unsigned items = reflector->elements - ++reflector->pages; /* frames count as elements */
+    if (reflector->pages >= PAGES_MAX || reflector->pages > EMPTY_MAX + items ||
+        (asked && strcmp(asked, continuation->text) == 0))
         return reflector_give_up(reflector, "the list does not come to an end");
     if (strlen(continuation->text) > CONTINUATION_MAX)
         return reflector_give_up(reflector, "the name of the list's next page is too long");

@@ -297,6 +297,29 @@ static void a_page_that_leads_to_itself_ends_the_list(void **state)
     run_until(fx, fx->status.synced && !has_group(fx, "Service"));
 }
 
+/* Of one page after the other, none of which has an element. */
+static bool lead_on(struct fixture *fx, struct fake_peer *peer, enum kind kind)
+{
+    if (kind != KIND_SERVICE || strstr(peer->path, "watch=1"))
+        return false;
+    AUTOFREE char *page = text_format("{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":"
+                                      "\"9\",\"continue\":\"x%u\"},\"items\":[]}",
+                                      fx->hooked++);
+    fake_peer_answer(peer, 200, NULL, page);
+    return true;
+}
+
+static void empty_pages_without_end_end_the_list(void **state)
+{
+    struct fixture *fx = *state;
+    fx->hook = lead_on;
+    start_source(fx);
+    run_until(fx, find_fault(fx, "Service", "Service", "the list does not come to an end"));
+    assert_in_range(fx->hooked, 2, 2 * 102); /* pages of two tries */
+    fx->hook = NULL;
+    run_until(fx, fx->status.synced && !has_group(fx, "Service"));
+}
+
 /* Elements without end, of which nobody can tell whether they were there before. */
 static bool say_elements(struct fixture *fx, struct fake_peer *peer, enum kind kind)
 {
@@ -345,6 +368,7 @@ int main(void)
         TEST(a_first_list_is_compared_with_the_copy),
         TEST(a_kind_that_is_not_served_comes_later),
         TEST(a_page_that_leads_to_itself_ends_the_list),
+        TEST(empty_pages_without_end_end_the_list),
         TEST(elements_without_names_come_to_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
