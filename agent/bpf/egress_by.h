@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Whether a packet came by the interface of the pod whose address it has. Who leaves by a gateway
- * is sent on from here, so that the kernel's own check (rp_filter) never sees the packet.
+ * is sent on from here, so that the kernel's own check (rp_filter) never sees the packet; and of
+ * what a pod itself wraps for a gateway, IPv6 has no such check.
  *
  * The kernel's route to the pod says which interface that is. It is asked where a packet comes by
  * another one than the last time, and what it says is kept with the pod: so nobody has to tell the
@@ -28,11 +29,11 @@ ALWAYS_INLINE int is_sender(struct __sk_buff *skb, const __u8 *mac)
     return !differ;
 }
 
-/* Whether a pod's address is behind the bridge `fib` names, and may be behind this port. */
-ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct way *way,
-                          const struct egress_pod_value *pod)
+/* Whether a pod's address is behind the bridge `fib` names, and may be behind this port, where
+ * `known` is the port that it has spoken by. */
+ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct way *way, __u32 known)
 {
-    __u32 in = skb->ifindex, known = pod->ifindex;
+    __u32 in = skb->ifindex;
     const __u32 *bridge = bpf_map_lookup_elem(&egress_bridges, &in);
     if (!bridge || *bridge != way->fib.ifindex)
         return 0;
@@ -44,8 +45,9 @@ ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct way *way,
     return is_sender(skb, way->fib.dmac);
 }
 
-/* Asks the kernel which interface the sender is behind. Returns 1 if it is the packet's. */
-SUBPROGRAM int by_route(struct __sk_buff *skb, struct room *room, struct egress_pod_value *pod)
+/* Asks the kernel which interface the sender is behind. Returns 1 if it is the packet's. `known`:
+ * the one that it has spoken by; 0: none yet. */
+SUBPROGRAM int by_route(struct __sk_buff *skb, struct room *room, __u32 known)
 {
     const struct packet *packet = &room->packet;
     struct way *way = &room->way;
@@ -53,16 +55,20 @@ SUBPROGRAM int by_route(struct __sk_buff *skb, struct room *room, struct egress_
         way_ask(skb, packet->family, WAY_FRAGMENT, &packet->tuple.dst, &packet->tuple.src, way);
     if (answer && answer != BPF_FIB_LKUP_RET_FRAG_NEEDED)
         return 0;
-    if (way->fib.ifindex != skb->ifindex && !by_port(skb, way, pod))
-        return 0;
-    if (!dry_run)
-        WRITE_ONCE(pod->ifindex, skb->ifindex);
-    return 1;
+    return way->fib.ifindex == skb->ifindex || by_port(skb, way, known);
 }
 
-/* Whether a pod's packet came by the pod's own interface. */
+/* Whether a pod's packet came by the pod's own interface. `pod` NULL: nothing is known of it, and
+ * nothing is kept. */
 ALWAYS_INLINE int came_by_own(struct __sk_buff *skb, struct room *room,
                               struct egress_pod_value *pod)
 {
-    return READ_ONCE(pod->ifindex) == skb->ifindex || by_route(skb, room, pod);
+    __u32 known = pod ? READ_ONCE(pod->ifindex) : 0;
+    if (known && known == skb->ifindex)
+        return 1;
+    if (!by_route(skb, room, known))
+        return 0;
+    if (pod && !dry_run)
+        WRITE_ONCE(pod->ifindex, skb->ifindex);
+    return 1;
 }

@@ -12,7 +12,8 @@
  *   client_guard egress of uplinks: holds what comes from interfaces that are so new that no
  *                client_in is there yet.
  *
- * A packet leaves as a pod's only by the pod's own interface (egress_by.h).
+ * A packet leaves as a pod's only by the pod's own interface (egress_by.h), also what a pod wraps;
+ * and what a gateway answers comes from no other pod.
  *
  * A flow keeps the gateway that it began with (egress_pin.h). A flow that began outside, so
  * that the pod only answers, goes the way it came. FoU of who is none of the pod's gateways is left
@@ -192,23 +193,32 @@ SUBPROGRAM int leave_in_pieces(struct __sk_buff *skb, struct room *room, __u32 s
     return (int)bpf_redirect(skb->ifindex, 0);
 }
 
-/* Whether a pod's packet is FoU for a gateway already. */
-ALWAYS_INLINE int is_wrapped(const struct egress_control *control, const struct packet *packet)
+/* Whether a pod's packet is FoU already. */
+ALWAYS_INLINE int is_fou(const struct egress_control *control, const struct packet *packet)
 {
     return packet->tuple.protocol == IPPROTO_UDP && packet->tuple.dport == control->port &&
-           (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST) &&
-           bpf_map_lookup_elem(&egress_doors, &packet->tuple.dst);
+           (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST);
 }
 
 /*
- * What a pod wraps by itself knows no policy: it is dropped. Where it is let, as Coil's clients
- * are, what its gateways answer is its own affair, too. Returns a verdict.
+ * What a pod wraps for a gateway by itself knows no policy: it is dropped. Where it is let, as
+ * Coil's clients are, what its gateways answer is its own affair, too. By its outer source a
+ * gateway knows a client, and a client a gateway: it is not another pod's. Returns a verdict, or 0:
+ * the packet is neither for a gateway nor a gateway's.
  */
-SUBPROGRAM int judge_wrapped(struct __sk_buff *skb, struct room *room, __u32 allowed)
+SUBPROGRAM int judge_fou(struct __sk_buff *skb, struct room *room, __u32 flags)
 {
-    struct egress_pod_value *pod = pod_find(&room->packet.tuple.src);
-    if (!allowed)
+    const struct nat_tuple *tuple = &room->packet.tuple;
+    struct egress_pod_value *pod = pod_find(&tuple->src);
+    int wrapped = bpf_map_lookup_elem(&egress_doors, &tuple->dst) != NULL;
+    if (!wrapped && !bpf_map_lookup_elem(&egress_doors, &tuple->src))
+        return 0;
+    if (wrapped && !(flags & EGRESS_POD_TUNNELS))
         return refuse(skb, room, EGRESS_CAUSE_POD_TUNNEL);
+    if (!came_by_own(skb, room, pod))
+        return refuse(skb, room, EGRESS_CAUSE_SOURCE);
+    if (!wrapped)
+        return 0;
     if (pod && !dry_run && !(READ_ONCE(pod->traits) & EGRESS_POD_WRAPS))
         __sync_fetch_and_or(&pod->traits, EGRESS_POD_WRAPS);
     return NEXT;
@@ -222,8 +232,9 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
     int stays;
     const struct nat_addr *dst = &packet->tuple.dst;
     struct egress_pod_value *pod = pod_find(&packet->tuple.src);
-    if (is_wrapped(control, packet))
-        return judge_wrapped(skb, room, control->flags & EGRESS_POD_TUNNELS);
+    int r = is_fou(control, packet) ? judge_fou(skb, room, control->flags) : 0;
+    if (r)
+        return r;
     if (!pod) {
         if (!(control->flags & EGRESS_HOLD_UNKNOWN) || stay_find(dst, packet->family))
             return NEXT;
@@ -241,7 +252,7 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
     if (set && (!by_known_port(skb, pod) || !came_by_own(skb, room, pod)))
         return refuse(skb, room, EGRESS_CAUSE_SOURCE);
     __u32 inbound = READ_ONCE(pod->traits) & EGRESS_POD_INBOUND;
-    int r = set ? leave_cluster(skb, room, set, inbound) : NEXT;
+    r = set ? leave_cluster(skb, room, set, inbound) : NEXT;
     if (dry_run && r == TOO_BIG)
         return refuse(skb, room, EGRESS_CAUSE_TOO_BIG);
     return r == TOO_BIG ? leave_in_pieces(skb, room, set, inbound) : r;

@@ -136,6 +136,31 @@ def test_a_neighbour_takes_an_address(world, family):
     assert told_of["side"] == "client"
 
 
+CHECK = """table ip6 sources {
+    chain prerouting {
+        type filter hook prerouting priority raw;
+        iifname "%s*" ip6 saddr != :: fib saddr . iif oif missing drop
+    }
+}"""
+
+
+def test_what_checks_sources_of_ipv6(world):
+    """A pod without an Egress leaves as whom it likes: Linux has no rp_filter for IPv6. The rule of
+    docs/operations.md closes that, and no lawful packet is lost by it."""
+    outside, plain, host_end = address(world.client, 6), address(world.plain, 6), world.plain.host_end
+    wait_serves(world, world.guest, 6)
+    with listen(world.client, 6, SECRET) as heard:
+        for source in ("2001:db8:bad::7", address(world.nodes[0], 6)):
+            forge(world.plain, outside, inner(source, outside), times=1)
+            assert heard.recvfrom(100)[1][0] == source, "if this is gone, mend operations.md"
+        world.nodes[0].run("nft", "-f", "-", text=CHECK % host_end[:3])
+        for source in ("2001:db8:bad::7", address(world.nodes[0], 6)):
+            forge(world.plain, outside, inner(source, outside))
+        forge(world.plain, outside, inner(plain, outside, text=b"lawful"), times=1)
+        assert heard.recvfrom(100)[:1] == (b"lawful",)
+    wait_serves(world, world.guest, 6)
+
+
 @BOTH
 def test_a_pod_wraps_by_itself(world, family):
     """A plain UDP socket needs no privilege: another pod, a node and what its Egress has not are not
@@ -184,6 +209,37 @@ def test_what_a_pod_wraps_stays_there(lab, family):
         assert heard.recv(100) == b"lawful"
     assert counts(world.guest.node)["pod-tunnel"] == 6
     assert "stranger" not in counts(world.gateway)
+
+
+def test_a_pod_where_nobody_is_a_client(lab):
+    """No pod of this node has an Egress: a pod forges no tunnel of another node's client all the same.
+    What the node itself sends shows that the gateway would take it."""
+    first, lab.gateway = lab.nodes
+    write_nodes(lab, lab.gateway)
+    guest, plain = lab.pod(lab.gateway, "guest"), lab.pod(first, "plain")
+    lab.write("egress.yaml", egress())
+    lab.write("pods.yaml", pod_object(guest), pod_object(plain, annotation=None))
+    lab.agent(first, egress={"enabled": True}, services={"enabled": False})
+    lab.agent(lab.gateway, services={"enabled": False}, egress={"gateway": {}})
+    lab.wait_sessions()
+    source, gate, outside = (address(host, 6) for host in (guest, lab.gateway, lab.client))
+    forged = bytes(IPv6(src=source, dst=gate) / UDP(sport=4000, dport=FOU) / inner(source, outside))
+    with listen(lab.client, 6, SECRET) as heard:
+        heard.settimeout(0.2)
+
+        def is_taken():
+            forge(first, gate, forged, times=1)
+            try:
+                return heard.recv(100) == b"secret"
+            except TimeoutError:
+                return False
+
+        wait(is_taken, "the gateway takes what has its client's address")
+        wait(lambda: not first.agents[0].faults(), "the node has settled")
+        forge(plain, gate, forged)
+        wait_equal(lambda: counts(first).get("pod-tunnel"), 3, "dropped at the pod's interface")
+        with pytest.raises(TimeoutError):
+            heard.recv(100)
 
 
 @BOTH

@@ -5,7 +5,7 @@
  *
  * In `plan` it plans the rows of pods that changed, or all of it if more did; in `write` it changes
  * the maps by difference and then sees to the programs. They stand on the host's ends of pods,
- * behind those of NAT: a packet to a Service is none of egress' business. While no pod has to use a
+ * behind those of NAT: a packet to a Service is none of egress' business. While there is no
  * gateway, and unknown pods may pass, no program is attached at all, and no packet pays anything.
  *
  * Nothing is removed from the maps before the source has synced. When the agent ends, maps and

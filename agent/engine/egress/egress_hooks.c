@@ -4,7 +4,8 @@
  *
  * Interfaces are found as NAT finds them (plan/nat_hooks.h), and each program stands behind NAT's
  * in the same place: a packet to a Service is none of egress' business. While no pod has to use a
- * gateway, and unknown pods may pass, pods have no program at all.
+ * gateway, and unknown pods may pass, what pods get is not looked at, and what they send only if
+ * there are gateways at all: no pod speaks to them, or for them, under another's address.
  *
  * A pod may send before its interface has a program, or while no agent runs. Where unknown pods are
  * held, a guard on uplinks stops what is forwarded from interfaces that nobody has seen to.
@@ -83,27 +84,38 @@ static bool holds(const struct egress_engine *egress)
     return egress->plane && egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD;
 }
 
+/* Whether a pod here may have to use a gateway. */
+static bool has_clients(const struct egress_engine *egress)
+{
+    if (!egress->plane || holds(egress))
+        return egress->plane;
+    sorted_each(struct egress_pod *, pod, &egress->plan.pods) {
+        if ((*pod)->is_client)
+            return true;
+    }
+    return false;
+}
+
 /* Whether no packet of a pod has to be looked at. */
 static bool is_idle(const struct egress_engine *egress)
 {
     if (!egress->plane)
         return true;
-    if (holds(egress))
-        return false;
-    sorted_each(struct egress_pod *, pod, &egress->plan.pods) {
-        if ((*pod)->is_client)
+    sorted_each(struct egress_set *const, set, &egress->plan.sets) {
+        if ((*set)->gateways.count)
             return false;
     }
-    return true;
+    return !has_clients(egress);
 }
 
-static int push_client(nat_attachment_list *wanted, const struct nat_attachment *pod)
+static int push_client(const struct egress_engine *egress, nat_attachment_list *wanted,
+                       const struct nat_attachment *pod)
 {
     struct nat_attachment in = *pod, out = *pod;
     in.hook = EGRESS_HOOK_CLIENT_IN;
     out.hook = EGRESS_HOOK_CLIENT_OUT;
     int r = vec_push(wanted, in);
-    return r < 0 ? r : vec_push(wanted, out);
+    return r < 0 || !has_clients(egress) ? r : vec_push(wanted, out);
 }
 
 static void bare_fault(const struct nat_attachment *pod, struct faults *faults)
@@ -120,8 +132,9 @@ static int push_hooks(const struct egress_engine *egress, nat_attachment_list *w
 {
     if (nat->hook == NAT_HOOK_POD_IN && !is_idle(egress)) {
         if (!nat->bare)
-            return push_client(wanted, nat);
-        bare_fault(nat, faults);
+            return push_client(egress, wanted, nat);
+        if (has_clients(egress))
+            bare_fault(nat, faults);
     }
     if (nat->hook == NAT_HOOK_UPLINK_OUT && holds(egress)) {
         struct nat_attachment guard = *nat;
@@ -141,7 +154,7 @@ static int push_lo(const struct egress_engine *egress, nat_attachment_list *want
     const struct nat_attachment in = { .ifindex = LO_INDEX,
                                        .name = "lo",
                                        .hook = EGRESS_HOOK_GATEWAY_IN };
-    return egress->gateway.gate && !is_idle(egress) && egress->plane ? vec_push(wanted, in) : 0;
+    return egress->gateway.gate && has_clients(egress) ? vec_push(wanted, in) : 0;
 }
 
 /* Tells the programs which uplinks are tunnels without a fixed other end. */
