@@ -3,6 +3,7 @@
 and in numbers (tests/siege.py)."""
 
 import contextlib
+import time
 
 import pytest
 import siege
@@ -37,9 +38,13 @@ def test_an_endpoint_hangs_and_recovers(lab):
     assert len(held) == 8
     [told] = wait(lambda: siege.tells_of_loss(agent), "a fault")
     assert world.pods["one1"].address4 in told and agent.json("status")["health"] != "healthy"
+    until = time.monotonic() + 12  # a fault that knows of refusals alone goes ten seconds after the last
+    wait(lambda: not siege.tells_of_loss(agent) or time.monotonic() > until, "nobody asks meanwhile")
+    assert siege.tells_of_loss(agent) == [told]
     assert siege.broken(held) == 0
     held.pop().close()
     wait(lambda: ask(world.client, *where, source_port=800, timeout=0.5), "a port that is free again")
+    wait_equal(lambda: siege.tells_of_loss(agent), [], "there is a port again", timeout=40)
 
 
 def test_clients_that_are_not_there(lab):

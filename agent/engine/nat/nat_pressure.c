@@ -5,22 +5,27 @@
  * The programs count what they refuse ("pressure" in bpf/abi.h), and write down the last packet
  * that found no source port, by Service ("refusals"): as its tuple would have been towards the
  * endpoint, so that the endpoint can be named.
+ *
+ * A fault lasts as long as its cause, and not only while clients come: when none was refused for a
+ * while, the maps are asked whether there is room (apply/nat/room.h).
  */
 #include "engine/nat/nat_pressure.h"
 
 #include "apply/nat/plane.h"
+#include "apply/nat/room.h"
 #include "base/clock.h"
 #include "engine/nat/nat_state.h"
 
 enum { KEPT_MS = 10 * SECOND_MS };
 
-/* Notes that more were refused. Returns whether there is a fault. */
-static bool is_pressed(uint64_t refused, uint64_t *last, int64_t *last_ms, int64_t now_ms)
+/* Notes that more were refused. Returns whether none was for a while, so that the maps are to say
+ * whether the fault that there was is over. */
+static bool is_calm(uint64_t refused, uint64_t *last, int64_t *last_ms, int64_t now_ms)
 {
     if (refused != *last)
         *last_ms = now_ms;
     *last = refused;
-    return *last_ms && now_ms - *last_ms < KEPT_MS;
+    return *last_ms && now_ms - *last_ms >= KEPT_MS;
 }
 
 /* The last flow that found no source port; NULL: none is known. */
@@ -35,13 +40,9 @@ static const struct nat_refusal *last_exhausted(const nat_refusal_list *refusals
     return last;
 }
 
-static void report_ports(struct nat_engine *engine, struct faults *faults)
+static void tell_ports(const struct nat_refusal *last, struct faults *faults)
 {
-    AUTOVEC nat_refusal_list refusals = { 0 };
-    const struct nat_refusal *last = NULL;
     char endpoint[IP_STRLEN] = "an endpoint";
-    if (nat_plane_refusals(engine->plane, &refusals) == 0)
-        last = last_exhausted(&refusals);
     if (last)
         ip_str(&last->last.destination, endpoint);
     faults_add(faults, "services.snatPorts",
@@ -50,18 +51,59 @@ static void report_ports(struct nat_engine *engine, struct faults *faults)
                endpoint, last ? last->last.destination_port : 0);
 }
 
+/* Whether there is a port again. What the maps said last holds until they have been asked whole. */
+static bool ports_are_back(struct nat_engine *engine, const struct nat_refusal *last,
+                           int64_t now_ms)
+{
+    struct nat_pressure_watch *watch = &engine->pressure;
+    enum nat_room room =
+        last ? nat_plane_find_port(engine->plane, &last->last, &watch->ports_at) : NAT_ROOM_SOME;
+    if (room == NAT_ROOM_NOT_KNOWN)
+        return false;
+    watch->ports_at = 0;
+    watch->ports_ms = room == NAT_ROOM_SOME ? 0 : now_ms;
+    return room == NAT_ROOM_SOME;
+}
+
+static void report_ports(struct nat_engine *engine, uint64_t refused, int64_t now_ms,
+                         struct faults *faults)
+{
+    AUTOVEC nat_refusal_list refusals = { 0 };
+    struct nat_pressure_watch *watch = &engine->pressure;
+    const bool calm = is_calm(refused, &watch->ports_refused, &watch->ports_ms, now_ms);
+    const struct nat_refusal *last = NULL;
+    if (!watch->ports_ms)
+        return;
+    if (!calm)
+        watch->ports_at = 0;
+    if (nat_plane_refusals(engine->plane, &refusals) == 0)
+        last = last_exhausted(&refusals);
+    if (!calm || !ports_are_back(engine, last, now_ms))
+        tell_ports(last, faults);
+}
+
+static void report_flows(struct nat_engine *engine, uint64_t refused, int64_t now_ms,
+                         struct faults *faults)
+{
+    struct nat_pressure_watch *watch = &engine->pressure;
+    if (is_calm(refused, &watch->flows_refused, &watch->flows_ms, now_ms) &&
+        nat_plane_flows_fit(engine->plane))
+        watch->flows_ms = 0;
+    if (watch->flows_ms)
+        faults_add(faults, "services.maps.flows", "raise services.maps.flows in agentd.yaml",
+                   "new connections are refused: the table is full of flows that live");
+}
+
 void nat_pressure_report(struct nat_engine *engine, int64_t now_ms)
 {
     struct nat_pressure_watch *watch = &engine->pressure;
     const struct nat_pressure *pressure = &engine->status->nat.pressure;
     AUTOFAULTS struct faults faults = { 0 };
     if (!watch->looked)
-        *watch = (struct nat_pressure_watch){ true, pressure->flows_refused,
-                                              pressure->ports_refused, 0, 0 };
-    if (is_pressed(pressure->flows_refused, &watch->flows_refused, &watch->flows_ms, now_ms))
-        faults_add(&faults, "services.maps.flows", "raise services.maps.flows in agentd.yaml",
-                   "new connections are refused: the table is full of flows that live");
-    if (is_pressed(pressure->ports_refused, &watch->ports_refused, &watch->ports_ms, now_ms))
-        report_ports(engine, &faults);
+        *watch = (struct nat_pressure_watch){ .looked = true,
+                                              .flows_refused = pressure->flows_refused,
+                                              .ports_refused = pressure->ports_refused };
+    report_flows(engine, pressure->flows_refused, now_ms, &faults);
+    report_ports(engine, pressure->ports_refused, now_ms, &faults);
     nat_state_report(engine, "room", &faults);
 }

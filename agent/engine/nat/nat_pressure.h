@@ -11,11 +11,13 @@ struct nat_engine;
 struct nat_pressure_watch {
     bool looked; /* what an earlier agent's time has counted is no news */
     uint64_t flows_refused, ports_refused;
-    int64_t flows_ms, ports_ms; /* CLOCK_MONOTONIC of the last look that found more; 0: none */
+    /* CLOCK_MONOTONIC of the last look that found more, or no room for more; 0: none */
+    int64_t flows_ms, ports_ms;
+    uint32_t ports_at; /* how many ports were found taken since */
 };
 
 /*
  * Reports a fault while new flows are refused because the flow table or the source ports to an
- * endpoint are used up, and for a minute afterwards.
+ * endpoint are used up, or would be if a client came.
  */
 void nat_pressure_report(struct nat_engine *engine, int64_t now_ms);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "apply/nat/room.h"
 #include "base/clock.h"
 #include "nat_flow_lab.h"
 
@@ -356,6 +357,61 @@ static void flows_of_egress_have_their_own_time(void **state)
     assert_int_equal(plane->sweep.last.egress, 2);
 }
 
+/* A port is taken by what lives and is worth more than a new flow, wherever it stands in the range,
+ * and is looked for in parts. */
+static void ports_are_looked_for_as_the_programs_do(void **state)
+{
+    (void)state;
+    enum { FIRST = 20000, PORTS = 2500, OPEN = NAT_FLOW_CONFIRMED, FIN = NAT_FLOW_FIN };
+    static const struct flow freed[] = {
+        { FIRST, PROTOCOL_TCP, 7441, 7441, OPEN, OPEN },
+        { FIRST + 2499, PROTOCOL_TCP, 0, 0, OPEN | FIN, OPEN },
+        { FIRST + 2048, PROTOCOL_TCP, .half_open = true },
+    };
+    const struct packet_seen refused = { .source = ip("192.0.2.100"),
+                                         .destination = ip("10.0.0.1"),
+                                         .destination_port = 8080,
+                                         .protocol = PROTOCOL_TCP };
+    static const struct nat_plane_options many = { .max_flows = PORTS,
+                                                   .max_services = 64,
+                                                   .max_endpoints = 64 };
+    AUTOPLANE struct nat_plane *plane = plane_open(&many, false);
+    plane->control->snat_first = FIRST;
+    plane->control->snat_count = PORTS;
+    const uint32_t now_s = (uint32_t)(clock_mono_ms() / SECOND_MS);
+    uint32_t at = 0;
+    assert_int_equal(nat_plane_find_port(plane, &refused, &at), NAT_ROOM_SOME);
+    for (uint16_t port = FIRST; port < FIRST + PORTS; port++)
+        put_flow(plane, &(struct flow){ port, PROTOCOL_TCP, 60, 60, OPEN, OPEN }, now_s);
+    for (int calls = 0; calls < 1; calls++)
+        assert_int_equal(nat_plane_find_port(plane, &refused, &at), NAT_ROOM_NOT_KNOWN);
+    assert_int_equal(nat_plane_find_port(plane, &refused, &at), NAT_ROOM_NONE);
+    for (size_t i = 0; i < ARRAY_SIZE(freed); i++) {
+        const struct flow again = { freed[i].client_port, PROTOCOL_TCP, 60, 60, OPEN, OPEN };
+        put_flow(plane, &freed[i], now_s);
+        enum nat_room room = NAT_ROOM_NOT_KNOWN;
+        for (at = 0; room == NAT_ROOM_NOT_KNOWN;)
+            room = nat_plane_find_port(plane, &refused, &at);
+        assert_int_equal(room, NAT_ROOM_SOME);
+        put_flow(plane, &again, now_s);
+    }
+}
+
+static void a_table_is_full_of_what_stays(void **state)
+{
+    (void)state;
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    const uint32_t slots = plane->maps[NAT_MAP_RING].entries;
+    uint64_t *states = plane->sweep.last.states;
+    states[NAT_STATE_CLOSED] = slots;
+    assert_true(nat_plane_flows_fit(plane));
+    states[NAT_STATE_ESTABLISHED] = slots - 1;
+    states[NAT_STATE_STREAM] = 1;
+    assert_false(nat_plane_flows_fit(plane));
+    states[NAT_STATE_ESTABLISHED] = slots - slots / 16;
+    assert_true(nat_plane_flows_fit(plane));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +425,8 @@ int main(void)
         cmocka_unit_test(views_of_flows),
         cmocka_unit_test(connections_that_hold_a_drain),
         cmocka_unit_test(flows_not_yet_answered),
+        cmocka_unit_test(ports_are_looked_for_as_the_programs_do),
+        cmocka_unit_test(a_table_is_full_of_what_stays),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
 }

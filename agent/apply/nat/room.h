@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether there is room for new flows, where some were refused. */
+#pragma once
+
+#include "apply/nat/plane.h"
+#include "status/packet_seen.h"
+
+enum nat_room {
+    NAT_ROOM_NONE,
+    NAT_ROOM_SOME,
+    NAT_ROOM_NOT_KNOWN, /* not all was looked at: ask on */
+};
+
+/*
+ * Whether a new flow to where one was refused would have a source port. `at`: where to look on, 0
+ * at first; a call looks at some, and counts it up.
+ */
+enum nat_room nat_plane_find_port(const struct nat_plane *plane, const struct packet_seen *refused,
+                                  uint32_t *at);
+
+/* Whether the table of flows has places to give, by the last round of the sweep. */
+bool nat_plane_flows_fit(const struct nat_plane *plane);
