@@ -326,3 +326,32 @@ def test_own_sockets_keep_their_ports(world, family):
         connection.close()
     for sock in own:
         sock.close()
+
+
+def test_egresses_without_end(lab):
+    """More than the maps hold: a pod whose Egress has no place there leaves by no other way, all else goes on.
+    When they are gone, the pod leaves. No pass fails, in which this node's routes would be written."""
+    world = build(lab, "drop")
+    wait_serves(world, world.guest, 4)
+    agent = world.nodes[0].agents[0]
+    world.write("crowd.yaml", *(
+        egress(f"x{at:03}", destinations=["198.18.0.0/24", "2001:db8:9::/64"]) for at in range(300)))
+    world.write("late.yaml", egress("zlate"))
+    world.write("pods.yaml", pod_object(world.guest), pod_object(world.other, "zlate"),
+                pod_object(world.plain, annotation=None))
+    wait(lambda: any("than the maps hold" in fault["message"] for fault in agent.faults()), "it is told")
+    assert not [fault for fault in agent.faults() if fault["place"] == "pass"]
+    with listen(world.client, 4, SECRET) as heard, listen(world.nodes[1], 4, SECRET + 1) as inside:
+        for target, port in ((world.client.address4, SECRET), (world.nodes[1].address4, SECRET + 1)):
+            with open_socket(world.other, target, socket.SOCK_DGRAM) as sock:
+                sock.sendto(b"late", (target, port))
+        assert inside.recv(100) == b"late", "what stays in the cluster arrives"
+        heard.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            heard.recv(100)
+    refusals = agent.json("egress")["refusals"]  # of so many Egresses, checking the schema takes minutes
+    assert {item["reason"]: item["count"] for item in refusals}["held"] == 1
+    wait_serves(world, world.guest, 4)
+    (world.manifests / "crowd.yaml").unlink()
+    wait_serves(world, world.other, 4)
+    wait_equal(agent.faults, [], "no fault is left", timeout=70)

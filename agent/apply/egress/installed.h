@@ -15,6 +15,7 @@ struct egress_installed_set {
 struct egress_installed_policy {
     struct egress_policy_key key; /* its own memory */
     uint32_t id;
+    bool partial; /* not all of its routes have a place */
 };
 
 /* An entry of "egress_routes". */

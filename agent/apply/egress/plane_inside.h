@@ -32,7 +32,8 @@ struct egress_plane {
     struct sorted bridges;      /* struct egress_port */
     const struct sorted *homes; /* struct egress_home; borrowed; NULL: nobody has told of any */
 
-    uint32_t last_set;   /* given out last */
-    uint32_t generation; /* of gateways, given out last */
-    int64_t known_ms;    /* of struct egress_wanted */
+    const char *sets_left; /* an Egress that has found no place; borrowed while it is written */
+    uint32_t last_set;     /* given out last */
+    uint32_t generation;   /* of gateways, given out last */
+    int64_t known_ms;      /* of struct egress_wanted */
 };

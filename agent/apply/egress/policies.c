@@ -5,6 +5,8 @@
  * A policy is known by its content, and has a number in the map. Numbers are given out in turn, so
  * that a program which has just read one never finds another policy's routes under it. Policies
  * have no names there: what an earlier agent has left goes with the first removals.
+ *
+ * A full map stops nobody but those whose routes have no place: their policies are partial.
  */
 #include "apply/egress/policies.h"
 
@@ -85,6 +87,28 @@ uint32_t egress_policy_id(const struct egress_policies *policies,
     return policy ? policy->id : 0;
 }
 
+bool egress_policy_is_partial(const struct egress_policies *policies,
+                              const struct egress_policy_key *key)
+{
+    const struct egress_installed_policy wanted = { .key = *key };
+    const struct egress_installed_policy *policy = sorted_find(&policies->installed, &wanted);
+    return policy && policy->partial;
+}
+
+uint32_t egress_policies_partial(const struct egress_policies *policies)
+{
+    uint32_t count = 0;
+    sorted_each(const struct egress_installed_policy, policy, &policies->installed)
+        count += policy->partial;
+    return count;
+}
+
+static void mark_partial(struct egress_policies *policies, uint32_t id)
+{
+    sorted_each(struct egress_installed_policy, policy, &policies->installed)
+        policy->partial |= policy->id == id;
+}
+
 /* Gives every wanted policy that has none a number. Returns 0 or -ENOMEM. */
 static int number_all(struct egress_policies *policies, const struct sorted *wanted)
 {
@@ -149,8 +173,8 @@ static int remove_route(struct egress_policies *policies, const struct egress_ro
 }
 
 /* All routes that are wanted, sorted. Returns 0 or -ENOMEM. */
-static int list_routes(const struct egress_policies *policies,
-                       const struct egress_destinations *wanted, struct sorted *ret_routes)
+static int list_routes(struct egress_policies *policies, const struct egress_destinations *wanted,
+                       struct sorted *ret_routes)
 {
     for (size_t i = 0; i < wanted->stay_count; i++) {
         const struct egress_route stay = { .prefix = wanted->stays[i] };
@@ -170,6 +194,8 @@ static int list_routes(const struct egress_policies *policies,
             int r = id && route.set ? sorted_put(ret_routes, &route) : 0;
             if (r < 0)
                 return r;
+            if (!route.set)
+                mark_partial(policies, id);
         }
     }
     return 0;
@@ -180,6 +206,8 @@ int egress_policies_write(struct egress_policies *policies,
                           int *written)
 {
     int r = number_all(policies, wanted->policies);
+    sorted_each(struct egress_installed_policy, policy, &policies->installed)
+        policy->partial = false;
     if (r == 0)
         r = list_routes(policies, wanted, ret_routes);
     if (r < 0)
@@ -189,6 +217,10 @@ int egress_policies_write(struct egress_policies *policies,
         if (installed && installed->set == route->set)
             continue;
         r = put_route(policies, route);
+        if (r == -ENOSPC && route->policy) {
+            mark_partial(policies, route->policy);
+            continue;
+        }
         if (r < 0)
             return r;
         (*written)++;

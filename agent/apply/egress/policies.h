@@ -38,8 +38,14 @@ int egress_policies_adopt(struct egress_policies *policies);
 uint32_t egress_policy_id(const struct egress_policies *policies,
                           const struct egress_policy_key *key);
 
+/* Whether a policy is not in the map as a whole, for want of room there or of a set. */
+bool egress_policy_is_partial(const struct egress_policies *policies,
+                              const struct egress_policy_key *key);
+uint32_t egress_policies_partial(const struct egress_policies *policies); /* how many */
+
 /* Writes what lacks, with a number for each policy, and counts that. `ret_routes`: all that are
- * wanted, for egress_policies_drop(). Returns 0 or -errno. */
+ * wanted, for egress_policies_drop(). Of a policy for which there is no room a part may be left
+ * out. Returns 0 or -errno. */
 int egress_policies_write(struct egress_policies *policies,
                           const struct egress_destinations *wanted, struct sorted *ret_routes,
                           int *written);

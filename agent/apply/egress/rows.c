@@ -6,8 +6,9 @@
  * A pod is pointed to a policy when all routes of that policy are there (policies.h); a policy that
  * no pod has any more loses its routes afterwards. So no packet of a pod meets a policy by halves.
  *
- * A pod that waits for an Egress is held: it may speak to the cluster only. One that has got its
- * policy since a gateway learned of clients last is new: that gateway does not know it.
+ * A pod that waits for an Egress, or whose policy has no place in the maps, is held: it may speak
+ * to the cluster only. One that has got its policy since a gateway learned of clients last is new:
+ * that gateway does not know it.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -76,13 +77,19 @@ static uint32_t home_of(const struct egress_plane *plane, const struct ip *addre
     return home ? home->port : 0;
 }
 
+static bool is_held(const struct egress_plane *plane, const struct egress_pod *pod)
+{
+    return pod->is_client &&
+           (pod->policy.waiting || egress_policy_is_partial(&plane->policies, &pod->policy));
+}
+
 /* Returns 1 if the map was written, 0 if it was right, or -errno. */
 static int write_pod(struct egress_plane *plane, const struct egress_pod *pod)
 {
     struct egress_installed_pod wanted = {
         .address = pod->address,
         .policy = pod->is_client ? egress_policy_id(&plane->policies, &pod->policy) : 0,
-        .flags = pod->is_client && pod->policy.waiting ? EGRESS_POD_HELD : 0,
+        .flags = is_held(plane, pod) ? EGRESS_POD_HELD : 0,
         .port = home_of(plane, &pod->address),
     };
     const struct egress_installed_pod *installed = sorted_find(&plane->pods, &wanted);
@@ -183,17 +190,44 @@ static void tell_error(int r, struct faults *faults)
                strerror(-r));
 }
 
+static bool is_crowded(const struct egress_plane *plane)
+{
+    return plane->sets_left || egress_policies_partial(&plane->policies);
+}
+
+/* What is written goes on, whatever has found no place beside it. */
+static void tell_crowd(const struct egress_plane *plane, struct faults *faults)
+{
+    const uint32_t partial = egress_policies_partial(&plane->policies);
+    if (plane->sets_left)
+        faults_add(
+            faults, "egress", "name fewer of them",
+            "there are more Egresses than the maps hold, pods of the others may speak to the "
+            "cluster only: %u have a place, Egress %s has none",
+            (unsigned)plane->sets.count, plane->sets_left);
+    else if (partial)
+        faults_add(faults, "egress", "name fewer of them",
+                   "there are more destinations of Egresses than the maps hold, pods of the others "
+                   "may speak to the cluster only: %u policies have no place",
+                   (unsigned)partial);
+}
+
 int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *wanted,
                        struct faults *faults)
 {
     AUTOSORTED struct sorted routes = SORTED(struct egress_route, egress_route_cmp);
     int written = 0;
     plane->known_ms = wanted->known_ms;
-    int r = write_all(plane, wanted, &routes, &written);
+    int r = write_all(plane, wanted, &routes, &written), before = written;
     if (r == 0 && wanted->may_remove)
         r = remove_all(plane, wanted, &routes, &written);
+    if (r == 0 && written > before && is_crowded(plane)) /* there may be room now */
+        r = write_all(plane, wanted, &routes, &written);
     if (r < 0)
         tell_error(r, faults);
+    else
+        tell_crowd(plane, faults);
+    plane->sets_left = NULL;
     return r < 0 ? r : written;
 }
 

@@ -194,8 +194,13 @@ static int write_set(struct egress_plane *plane, const struct egress_set *set)
 
 int egress_sets_write(struct egress_plane *plane, const struct sorted *sets, int *ret_written)
 {
+    plane->sets_left = NULL;
     sorted_each(struct egress_set *, set, sets) {
         int r = write_set(plane, *set);
+        if (r == -ENOSPC || r == -ENAMETOOLONG) {
+            plane->sets_left = (*set)->egress;
+            continue;
+        }
         if (r < 0)
             return r;
         *ret_written += r;

@@ -123,6 +123,8 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
         .board = setup->board,
         .retry = { .initial_ms = 100, .max_ms = 30 * SECOND_MS },
         .retry_ms = INT64_MAX,
+        .room_retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
+        .room_retry_ms = INT64_MAX,
         .dirty = true,
         .moved = true,
         .behind = true,
@@ -236,7 +238,8 @@ static int plan(struct engine *engine, struct round *round)
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
     egress->dirty |= round->all || (round->may_remove && !egress->complete) ||
-                     round->now_ms >= egress_gateway_retired_ms(&egress->gateway, &egress->plan);
+                     round->now_ms >= egress_gateway_retired_ms(&egress->gateway, &egress->plan) ||
+                     round->now_ms >= egress->room_retry_ms;
     egress->moved |= round->all || round->now_ms >= egress->retry_ms;
     int r = egress_reach_look(&egress->reach, egress->kernel);
     if (r < 0)
@@ -248,23 +251,51 @@ static int plan(struct engine *engine, struct round *round)
     return r < 0 ? r : 0;
 }
 
-/* The same for the rows that were touched alone. */
+static bool is_full(int error)
+{
+    return error == -ENOSPC || error == -E2BIG;
+}
+
+static void wait_for_room(struct egress_engine *egress, const struct round *round)
+{
+    if (egress->room_retry_ms == INT64_MAX)
+        egress->room_retry_ms = round->now_ms + backoff_next(&egress->room_retry);
+}
+
+/*
+ * Of both sides, how many changes there were, or -errno. A map that is full is no reason for the
+ * pass to fail, with all that other engines have to write: it is a fault, and all is written again
+ * later. Returns 0, or what else has failed.
+ */
+static int settle(struct egress_engine *egress, struct round *round, int clients, int gateway)
+{
+    egress->left_out |= gateway < 0;
+    if (is_full(clients) || is_full(gateway))
+        wait_for_room(egress, round);
+    if (clients < 0 && !is_full(clients))
+        return clients;
+    if (gateway < 0 && !is_full(gateway))
+        return gateway;
+    round->changes += (uint32_t)(MAX(clients, 0) + MAX(gateway, 0));
+    return 0;
+}
+
+/* The rows that were touched alone. */
 static int write_rows(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
     const ip_list *addresses = &egress->touched.addresses;
-    int clients = egress->plane ? egress_plane_write_pods(egress->plane, &egress->plan.pods,
-                                                          addresses, round->may_remove, &faults)
+    const struct sorted *pods = &egress->plan.pods, *known = &egress->plan.clients;
+    int clients = egress->plane ? egress_plane_write_pods(egress->plane, pods, addresses,
+                                                          round->may_remove, &faults)
                                 : 0;
-    int r = 0;
-    if (clients >= 0 && egress->gateway.gate)
-        r = egress_gate_write_some(egress->gateway.gate, &egress->plan.clients, addresses,
-                                   round->may_remove, &faults);
-    egress_report(egress, "maps", &faults);
-    if (clients < 0 || r < 0)
-        return clients < 0 ? clients : r;
-    round->changes += (uint32_t)(clients + r);
-    return 0;
+    int gateway = egress->gateway.gate
+                      ? egress_gate_write_some(egress->gateway.gate, known, addresses,
+                                               round->may_remove, &faults)
+                      : 0;
+    if (egress->room_retry_ms == INT64_MAX) /* else what was told before is so still */
+        egress_report(egress, "maps", &faults);
+    return settle(egress, round, clients, gateway);
 }
 
 static int write_clients_side(struct egress_engine *egress, struct round *round,
@@ -306,15 +337,18 @@ static int write_gateways_side(struct egress_engine *egress, const struct round 
 static int write_maps(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    int clients = egress->plane ? write_clients_side(egress, round, &faults) : 0, r = 0;
-    if (clients >= 0 && egress->gateway.gate)
-        r = write_gateways_side(egress, round, &faults);
+    int clients = egress->plane ? write_clients_side(egress, round, &faults) : 0;
+    int gateway = egress->gateway.gate ? write_gateways_side(egress, round, &faults) : 0;
     egress_report(egress, "maps", &faults);
-    if (clients < 0 || r < 0)
-        return clients < 0 ? clients : r;
-    round->changes += (uint32_t)(clients + r);
-    egress->complete |= round->may_remove;
-    return 0;
+    egress->left_out = false;
+    egress->room_retry_ms = INT64_MAX;
+    if (faults_none(&faults))
+        backoff_reset(&egress->room_retry);
+    else
+        wait_for_room(egress, round);
+    int r = settle(egress, round, clients, gateway);
+    egress->complete |= r == 0 && round->may_remove;
+    return r;
 }
 
 static int follow_node(struct egress_engine *egress, struct round *round)
@@ -350,7 +384,7 @@ static int write_egress(struct engine *engine, struct round *round)
         r = write_maps(egress, round);
     else if (has_rows(egress))
         r = write_rows(egress, round);
-    egress->behind &= r < 0;
+    egress->behind &= r < 0 || egress->left_out;
     if (egress->gateway.gate && egress_follows(egress)) /* before its program answers a probe */
         egress_gate_beat(egress->gateway.gate, clock_mono_ms());
     if (r == 0 && (egress->dirty || egress->moved || has_rows(egress)))
@@ -375,6 +409,7 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
     int64_t gateway_ms = MIN(egress_gateway_drain_ms(&egress->gateway),
                              egress_gateway_retired_ms(&egress->gateway, &egress->plan));
     int64_t own_ms = MIN(egress->retry_ms, egress->homes.retry_ms);
+    own_ms = MIN(own_ms, egress->room_retry_ms);
     return MIN(own_ms, gateway_ms);
 }
 

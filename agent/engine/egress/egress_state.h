@@ -55,6 +55,9 @@ struct egress_engine {
     bool complete;                 /* a round over all has been written since the source synced */
     struct backoff retry;
     int64_t retry_ms;
+    struct backoff room_retry; /* of what has found no place in the maps */
+    int64_t room_retry_ms;     /* INT64_MAX: all has */
+    bool left_out;             /* a client of the gateway's has not */
 };
 
 struct node_facts egress_facts(const struct egress_engine *egress);
