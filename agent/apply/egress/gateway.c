@@ -122,8 +122,7 @@ void egress_gate_close(struct egress_gate *gate)
 
 int egress_gate_unpin(const char *pins)
 {
-    AUTOFREE char *folder = folder_of(pins);
-    return folder ? pinned_remove(folder) : -ENOMEM;
+    return pinned_remove(pins, "egress-gateway");
 }
 
 void egress_gate_keep_pins(const struct egress_gate *gate, struct faults *faults)

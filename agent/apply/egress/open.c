@@ -116,8 +116,7 @@ void egress_plane_close(struct egress_plane *plane)
 
 int egress_plane_unpin(const char *pins)
 {
-    AUTOFREE char *folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
-    return folder ? pinned_remove(folder) : -ENOMEM;
+    return pinned_remove(pins, "egress");
 }
 
 void egress_plane_keep_pins(const struct egress_plane *plane, struct faults *faults)

@@ -143,7 +143,7 @@ static void close_directory(DIR **directory)
         (void)closedir(*directory);
 }
 
-int pinned_remove(const char *folder)
+static int remove_folder(const char *folder)
 {
     int removed = 0;
     CLEANUP(close_directory) DIR *directory = opendir(folder);
@@ -155,5 +155,34 @@ int pinned_remove(const char *folder)
             removed += unlinkat(dirfd(directory), entry->d_name, 0) == 0;
     }
     (void)rmdir(folder);
+    return removed;
+}
+
+/* Whether a folder is "`name`-NUMBER". */
+static bool is_layout_of(const char *name, const char *folder)
+{
+    const size_t length = strlen(name);
+    if (strncmp(folder, name, length) != 0 || folder[length] != '-')
+        return false;
+    const char *number = folder + length + 1;
+    return *number && number[strspn(number, "0123456789")] == '\0';
+}
+
+int pinned_remove(const char *pins, const char *name)
+{
+    int removed = 0;
+    CLEANUP(close_directory) DIR *directory = opendir(pins);
+    if (!directory)
+        return errno == ENOENT ? 0 : -errno;
+    const struct dirent *entry;
+    while ((entry = readdir(directory))) {
+        if (!is_layout_of(name, entry->d_name))
+            continue;
+        AUTOFREE char *folder = text_format("%s/%s", pins, entry->d_name);
+        int r = folder ? remove_folder(folder) : -ENOMEM;
+        if (r < 0)
+            return r;
+        removed += r;
+    }
     return removed;
 }

@@ -15,8 +15,9 @@ int pinned_share(const struct bpf_object *from, struct bpf_object *to);
 /* Pins again, with their folder, those maps of a loaded object whose pins somebody has removed;
  * what can't be pinned is a fault. */
 void pinned_keep(const struct bpf_object *object, const char *folder, struct faults *faults);
-/* Removes the pins of these maps, and the folder. Returns how many there were, or -errno. */
-int pinned_remove(const char *folder);
+/* Removes the pins of these maps in the folders `name`-NUMBER below `pins`, of whatever layout, and
+ * the folders. Returns how many there were, or -errno. */
+int pinned_remove(const char *pins, const char *name);
 
 /* An array in memory; NULL: it can't be had. And its reverse. */
 void *pinned_map_array(const struct bpf_map *map);

@@ -5,6 +5,7 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "apply/egress/plane_inside.h"
 #include "base/clock.h"
@@ -244,6 +245,23 @@ static void test_nothing_left(void **state)
     world_done(&world);
 }
 
+/* Maps of another version's layout go, too, as doctor says of cleanup. */
+static void test_unpinned(void **state)
+{
+    (void)state;
+    char older[100], gateway[100], map[120];
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    (void)snprintf(older, sizeof(older), "%s/egress-%d", lab_pins, EGRESS_LAYOUT - 1);
+    (void)snprintf(gateway, sizeof(gateway), "%s/egress-gateway-%d", lab_pins, EGRESS_LAYOUT);
+    (void)snprintf(map, sizeof(map), "%s/egress_pods", older);
+    assert_int_equal(mkdir(older, 0700) + mkdir(gateway, 0700), 0);
+    assert_int_equal(bpf_obj_pin(plane->fds[EGRESS_MAP_PODS], map), 0);
+    assert_true(egress_plane_unpin(lab_pins) > 1);
+    assert_int_equal(access(older, F_OK), -1);
+    assert_int_equal(access(gateway, F_OK), 0); /* the other side's */
+    assert_int_equal(rmdir(gateway), 0);
+}
+
 static int clean_all(void **state)
 {
     return egress_plane_unpin(lab_pins) < 0 ? -1 : lab_clean(state);
@@ -258,6 +276,7 @@ int main(void)
         cmocka_unit_test_teardown(test_new_pods, clean_all),
         cmocka_unit_test_teardown(test_stale_gateways, clean_all),
         cmocka_unit_test_teardown(test_nothing_left, clean_all),
+        cmocka_unit_test_teardown(test_unpinned, clean_all),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
 }
