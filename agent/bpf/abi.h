@@ -76,6 +76,7 @@ enum nat_cause {
     NAT_CAUSE_TOO_BIG,        /* answered: larger than the MTU towards the endpoint */
     NAT_CAUSE_FLOWS_FULL,     /* drop: the flow table is full of living flows */
     NAT_CAUSE_EXTENSIONS,     /* drop: more IPv6 extension headers than the program walks over */
+    NAT_CAUSE_REVERSE_PATH,   /* drop: the route back to the source leads by another interface */
     NAT_CAUSE_COUNT,
 };
 
@@ -366,12 +367,18 @@ struct nat_refusal_value {
  * refusals had no credit. See may_answer().
  */
 
-/* "interfaces", HASH by ifindex: the source address of what leaves there masqueraded. */
+/*
+ * "interfaces", HASH by ifindex: the source address of what leaves there masqueraded, and by which
+ * interface routes lead back to who comes by this one (came.h).
+ */
 struct nat_interface_value {
     struct nat_addr v4, v6; /* v4 mapped; zero: none */
     __u32 check;            /* the ifindex */
-    __u32 zero;
+    __u32 back; /* of a pod's: itself, or the bridge that it is a port of; or NAT_BACK_* */
 };
+
+#define NAT_BACK_UNKNOWN 0u
+#define NAT_BACK_ANY     0xffffffffu /* any that is no pod's: of an uplink */
 
 /* "fragments", LRU_HASH: ports of a fragmented packet, from its first fragment. */
 struct nat_fragment_key {
@@ -407,6 +414,7 @@ struct nat_fragment_value {
 #define NAT_ROUTE_SVC0      254u /* the way leads to svc0: that is an address of a Service */
 #define NAT_ROUTE_NO_SOURCE 255u /* this node has no address to masquerade with on that way */
 #define NAT_DRY_FLOWS       1u   /* look at the flow tables first, as a real packet does */
+#define NAT_DRY_CAME        2u   /* ask by which interface the source is routed, likewise */
 
 /*
  * skb->tc_index of a pod's packet that was translated and goes on by the stack, for the egress
@@ -456,6 +464,7 @@ struct nat_seen {
     MAP(RANGES, ranges)         \
     MAP(FLOWS, flows)           \
     MAP(RING, ring)             \
+    MAP(CAME, came)             \
     MAP(SEARCHES, searches)     \
     MAP(PRESSURE, pressure)     \
     MAP(PEERS, peers)           \

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "bpf/again.h"
+#include "bpf/came.h"
 #include "bpf/hand.h"
 
 /*
@@ -232,6 +233,8 @@ GLOBAL int flow_make(struct __sk_buff *skb)
     if (!claim_any(skb))
         return -NAT_CAUSE_SNAT_EXHAUSTED;
     ring_put(claim->value.slot, reply);
+    if (room->came == CAME_RIGHT)
+        came_begin(skb, packet, claim->value.slot);
 
     tuple_reverse(reply, &room->to);
     make_forward(skb, packet, &room->to, &claim->value);
@@ -356,9 +359,13 @@ GLOBAL int judge(struct __sk_buff *skb)
     struct packet *packet = &room->packet;
     struct verdict *verdict = &room->verdict;
     decide(skb, 0);
+    room->came = CAME_UNCHECKED;
     if (verdict->act == NAT_ACT_FORWARD) {
         if (opens_nothing(packet))
             return drop(skb, packet, verdict->service, NAT_CAUSE_INVALID);
+        room->came = came_ask(skb);
+        if (room->came == CAME_WRONG)
+            return drop(skb, packet, verdict->service, NAT_CAUSE_REVERSE_PATH);
         if (verdict->affinity_s)
             remember(packet, verdict);
         return begin_flow(skb, packet, verdict);

@@ -153,7 +153,7 @@ GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
         take_echo(packet, &own->inner);
     }
     if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
-        if (fragment_join(control, packet) != FRAGMENT_GOES || !has_ports(packet))
+        if (fragment_join(control, packet, NULL) != FRAGMENT_GOES || !has_ports(packet))
             return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_FRAGMENT);
     } else if (packet->shape != SHAPE_PORTS && packet->shape != SHAPE_ICMP) {
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_MALFORMED);
@@ -229,7 +229,7 @@ GLOBAL int from_outside(struct __sk_buff *skb)
         take_echo(packet, &own->inner);
     }
     if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
-        if (fragment_join(control, packet) != FRAGMENT_GOES || !has_ports(packet))
+        if (fragment_join(control, packet, NULL) != FRAGMENT_GOES || !has_ports(packet))
             return NEXT;
     } else if (packet->shape != SHAPE_PORTS && packet->shape != SHAPE_ICMP) {
         return NEXT;

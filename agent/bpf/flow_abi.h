@@ -86,6 +86,21 @@ struct nat_flow {
 
 #define NAT_NO_SLOT 0xffffffffu
 
+/*
+ * "came", ARRAY by slot: by which interface the packets of each half came in when the kernel was
+ * asked last, and had it right: nat_came_word(). A word of another flow, which had the slot before,
+ * or has it as well, has another check.
+ */
+struct nat_came {
+    __u64 forward, reply;
+};
+
+/* `check`: nat_tuple_check() of the half's key. */
+static inline __attribute__((always_inline)) __u64 nat_came_word(__u32 check, __u32 ifindex)
+{
+    return (__u64)check << 32 | ifindex;
+}
+
 /* The state of a flow, by both halves in any order. `alone`: there is no other half, and `mate` is
  * `half`. */
 static inline __attribute__((always_inline)) enum nat_state

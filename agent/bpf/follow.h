@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "bpf/came.h"
 #include "bpf/hand.h"
 #include "bpf/icmp_error.h"
 #include "bpf/segment.h"
@@ -67,6 +68,8 @@ GLOBAL int follow(struct __sk_buff *skb)
           now = clock_s(&room->clock);
     if (hand == NAT_HAND_EGRESS)
         return NEXT;
+    if (came_wrong(skb, packet, flow))
+        return drop(skb, packet, service, NAT_CAUSE_REVERSE_PATH);
     if (half == NAT_HALF_FORWARD) {
         if (!!(flow->flags & NAT_FLOW_OUTBOUND) != at_exit(packet->hook))
             return NEXT;

@@ -9,17 +9,19 @@
  * A sender's identifications come again, in IPv4 after 65536 packets at the latest. So an entry
  * holds for a while only, and an entry without ports for one first fragment: the next first one
  * under the same identification begins another packet.
+ *
+ * Each fragment has to come by the interface that leads back to its source (came.h), where one with
+ * ports is judged as any other packet is. One that does not makes no entry, and joins none.
  */
 #pragma once
 
-#include "bpf/filter.h"
-#include "bpf/flow.h"
-#include "bpf/maps.h"
+#include "bpf/came.h"
 
 enum fragment_way {
-    FRAGMENT_GOES, /* goes on, with ports if it has them or got them from the entry */
-    FRAGMENT_LEFT, /* is left to the stack */
-    FRAGMENT_LOST, /* came to svc0 before the first one: dropped */
+    FRAGMENT_GOES,  /* goes on, with ports if it has them or got them from the entry */
+    FRAGMENT_LEFT,  /* is left to the stack */
+    FRAGMENT_LOST,  /* came to svc0 before the first one: dropped */
+    FRAGMENT_WRONG, /* came by another interface than its source is behind: dropped */
 };
 
 enum {
@@ -43,6 +45,11 @@ ALWAYS_INLINE struct nat_fragment_value *fragment_find(const struct nat_fragment
     return age_s <= (fragment_is_left(found) ? FRAGMENT_LEFT_S : FRAGMENT_S) ? found : NULL;
 }
 
+ALWAYS_INLINE int came_wrongly(struct __sk_buff *skb)
+{
+    return skb && came_ask(skb) == CAME_WRONG;
+}
+
 ALWAYS_INLINE enum fragment_way fragment_first(const struct packet *packet,
                                                const struct nat_fragment_key *key,
                                                struct nat_fragment_value *value)
@@ -59,9 +66,11 @@ ALWAYS_INLINE enum fragment_way fragment_first(const struct packet *packet,
     return FRAGMENT_GOES;
 }
 
-/* An IPv6 id is unique for its pair of addresses, and a later fragment may name another protocol
- * than the first: so the protocol is no part of the key there. */
-SUBPROGRAM enum fragment_way fragment_join(const struct nat_control *control, struct packet *packet)
+/* `skb`: the frame, if it matters where it came in; else NULL. An IPv6 id is unique for its pair of
+ * addresses, and a later fragment may name another protocol than the first: so the protocol is no
+ * part of the key there. */
+SUBPROGRAM enum fragment_way fragment_join(const struct nat_control *control, struct packet *packet,
+                                           struct __sk_buff *skb)
 {
     struct nat_fragment_key key = {
         .src = packet->tuple.src,
@@ -70,8 +79,8 @@ SUBPROGRAM enum fragment_way fragment_join(const struct nat_control *control, st
         .protocol = packet->family == 4 ? packet->tuple.protocol : 0,
     };
     struct nat_fragment_value value = { .check = nat_check(&key.src, key.id), .seen_s = now_s() };
-    if (packet->shape == SHAPE_FIRST)
-        return fragment_first(packet, &key, &value);
+    if (packet->shape == SHAPE_FIRST) /* judged later, whether or not it is for a Service */
+        return came_wrongly(skb) ? FRAGMENT_GOES : fragment_first(packet, &key, &value);
 
     const struct nat_fragment_value *found = fragment_find(&key, value.check);
     if (found && !fragment_is_left(found)) {
@@ -84,6 +93,8 @@ SUBPROGRAM enum fragment_way fragment_join(const struct nat_control *control, st
         return FRAGMENT_LOST;
     if (!filter_has(control, &packet->tuple.dst, 0))
         return FRAGMENT_GOES;
+    if (came_wrongly(skb))
+        return FRAGMENT_WRONG;
     if (!found)
         bpf_map_update_elem(&fragments, &key, &value, BPF_ANY);
     return FRAGMENT_LEFT;

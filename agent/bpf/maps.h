@@ -100,6 +100,14 @@ struct {
     __uint(map_flags, BPF_F_MMAPABLE);
     __uint(max_entries, 262144);
     __type(key, __u32);
+    __type(value, struct nat_came);
+} came SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 262144);
+    __type(key, __u32);
     __type(value, struct nat_search);
 } searches SEC(".maps");
 

@@ -96,11 +96,13 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
     if (hook == NAT_HOOK_UPLINK_IN && skb->pkt_type == PACKET_OTHERHOST)
         return NEXT;
     if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
-        enum fragment_way way = fragment_join(control, packet);
+        enum fragment_way way = fragment_join(control, packet, skb);
         if (way == FRAGMENT_LEFT)
             return NEXT;
         if (way == FRAGMENT_LOST)
             return drop(skb, packet, 0, NAT_CAUSE_FRAGMENT);
+        if (way == FRAGMENT_WRONG)
+            return drop(skb, packet, 0, NAT_CAUSE_REVERSE_PATH);
     }
     if (packet->shape == SHAPE_ICMP) {
         r = follow_error(skb);

@@ -37,6 +37,11 @@ GLOBAL int tell(struct __sk_buff *skb)
             packet->hook == NAT_HOOK_SVC_OUT)
             refuse(verdict, NAT_ACT_REJECT, NAT_CAUSE_UNMAPPED_PORT);
     }
+    if (flags & NAT_DRY_CAME && verdict->act == NAT_ACT_FORWARD) {
+        ways_forget(&packet->tuple.dst, &packet->tuple.src);
+        if (came_ask(skb) == CAME_WRONG)
+            refuse(verdict, NAT_ACT_DROP, NAT_CAUSE_REVERSE_PATH);
+    }
     masquerade = verdict->masquerade;
     if (verdict->act == NAT_ACT_FORWARD && !verdict->on_node) {
         route = way_find(skb, packet, &packet->tuple.src, &verdict->addr, &way);

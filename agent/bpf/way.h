@@ -55,15 +55,17 @@ ALWAYS_INLINE __u32 way_settle(struct __sk_buff *skb, struct way *way)
 }
 
 /*
- * The kernel's route from `src` to `dst` for `size` bytes. Returns way->answer: not 0 if they do
- * not fit (BPF_FIB_LKUP_RET_FRAG_NEEDED): then fib.mtu_result is what does.
+ * The kernel's route from `src` to `dst` for `size` bytes that come in by `in`, or, of way_ask(),
+ * as the packet does. Returns way->answer: not 0 if they do not fit (BPF_FIB_LKUP_RET_FRAG_NEEDED):
+ * then fib.mtu_result is what does.
  */
-ALWAYS_INLINE __u32 way_ask(struct __sk_buff *skb, __u8 family, __u16 size,
-                            const struct nat_addr *src, const struct nat_addr *dst, struct way *way)
+ALWAYS_INLINE __u32 way_ask_from(struct __sk_buff *skb, __u32 in, __u8 family, __u16 size,
+                                 const struct nat_addr *src, const struct nat_addr *dst,
+                                 struct way *way)
 {
     struct bpf_fib_lookup *fib = &way->fib;
     __builtin_memset(fib, 0, sizeof(*fib));
-    fib->ifindex = skb->ifindex;
+    fib->ifindex = in;
     fib->tot_len = size;
     if (family == 4) {
         fib->family = AF_INET_;
@@ -76,6 +78,12 @@ ALWAYS_INLINE __u32 way_ask(struct __sk_buff *skb, __u8 family, __u16 size,
     }
     way->cut = way->turned = 0;
     return way_settle(skb, way);
+}
+
+ALWAYS_INLINE __u32 way_ask(struct __sk_buff *skb, __u8 family, __u16 size,
+                            const struct nat_addr *src, const struct nat_addr *dst, struct way *way)
+{
+    return way_ask_from(skb, skb->ifindex, family, size, src, dst, way);
 }
 
 /*

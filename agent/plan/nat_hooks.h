@@ -31,9 +31,9 @@ uint32_t plan_svc0_mtu(const struct link_facts *facts);
 struct nat_leads plan_nat_leads(const struct node_facts *facts, uint32_t ifindex,
                                 const struct default_sources *defaults);
 
-/* The source addresses of what leaves an interface masqueraded. */
+/* The source addresses of what leaves an interface masqueraded, and nat_interface_value.back. */
 struct nat_interface {
-    uint32_t ifindex;
+    uint32_t ifindex, back;
     struct ip v4, v6; /* IP_NONE: none */
 };
 typedef VEC(struct nat_interface) nat_interface_list; /* sorted by ifindex */
@@ -46,3 +46,11 @@ typedef VEC(struct nat_interface) nat_interface_list; /* sorted by ifindex */
 int plan_nat_interfaces(const struct sorted *links, const struct sorted *addresses,
                         const struct default_sources *defaults, const struct nat_leads *leads,
                         nat_interface_list *ret_interfaces);
+
+/*
+ * Sets by which interface routes lead back to who comes by each of them, as far as programs are
+ * `wanted` there. Only of veths and taps is the sender known: behind others, and behind a bridge
+ * with other ports, are hosts of the fabric as well, whose pods may come by an uplink.
+ */
+void plan_nat_backs(const struct sorted *links, const nat_attachment_list *wanted,
+                    nat_interface_list *interfaces);

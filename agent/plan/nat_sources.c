@@ -87,3 +87,38 @@ int plan_nat_interfaces(const struct sorted *links, const struct sorted *address
     *ret_interfaces = interfaces;
     return 0;
 }
+
+/* The hooks that are wanted on an interface, as bits; `at` runs along the list, which is in order
+ * of interfaces. */
+static uint32_t hooks_on(const nat_attachment_list *wanted, uint32_t ifindex, size_t *at)
+{
+    uint32_t hooks = 0;
+    for (; *at < wanted->count && wanted->items[*at].ifindex <= ifindex; (*at)++) {
+        if (wanted->items[*at].ifindex == ifindex)
+            hooks |= 1u << wanted->items[*at].hook;
+    }
+    return hooks;
+}
+
+static uint32_t back_of(const struct sorted *links, const struct link *link, uint32_t hooks)
+{
+    const uint32_t out = 1u << NAT_HOOK_POD_OUT, both = out | 1u << NAT_HOOK_POD_IN;
+    if (hooks == out) /* a bridge that has pods' ports alone */
+        return link->ifindex;
+    if (hooks == both && nat_may_be_pods(link)) {
+        const struct link *master = link_port_of(links, link);
+        return master ? master->ifindex : link->ifindex;
+    }
+    return hooks & (both | 1u << NAT_HOOK_UPLINK_IN) ? NAT_BACK_ANY : NAT_BACK_UNKNOWN;
+}
+
+void plan_nat_backs(const struct sorted *links, const nat_attachment_list *wanted,
+                    nat_interface_list *interfaces)
+{
+    size_t at = 0;
+    vec_each(struct nat_interface, it, interfaces) {
+        const struct link *link = link_find(links, it->ifindex);
+        const uint32_t hooks = hooks_on(wanted, it->ifindex, &at);
+        it->back = link ? back_of(links, link, hooks) : NAT_BACK_UNKNOWN;
+    }
+}

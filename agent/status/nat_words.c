@@ -30,6 +30,8 @@ static const struct {
     [NAT_CAUSE_TOO_BIG] = { "too-big", "larger than the MTU towards the endpoint" },
     [NAT_CAUSE_FLOWS_FULL] = { "flows-full", "no room for another flow" },
     [NAT_CAUSE_EXTENSIONS] = { "extensions", "more than four IPv6 extension headers" },
+    [NAT_CAUSE_REVERSE_PATH] = { "reverse-path",
+                                 "the route back to its source leads by another interface" },
 };
 _Static_assert(ARRAY_SIZE(causes) == NAT_CAUSE_COUNT, "every cause has its words");
 

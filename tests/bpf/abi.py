@@ -14,7 +14,7 @@ PASS, FORWARD, REJECT, DROP = range(4)
 CAUSES = (
     "none no-endpoints no-local-endpoints source-range unallocated undefined-port unmapped-port "
     "other-proxy snat-exhausted no-route invalid fragment malformed protocol ttl too-big "
-    "flows-full extensions"
+    "flows-full extensions reverse-path"
 ).split()
 CLUSTER_IP, LOAD_BALANCER, EXTERNAL_IP, NODE_PORT, REFUSED, FOREIGN = range(6)
 OUTSIDE, POD, NODE = range(3)
@@ -29,7 +29,8 @@ SERVICE_BANK, SERVICE_USED = 1 << 0, 1 << 1
 SERVICE_RANGES = {4: 1 << 2, 6: 1 << 3}
 AFFINITY_SHIFT, GENERATION_SHIFT = 8, 32
 ON_NODE = 1 << 40
-DRY_FLOWS = 1
+DRY_FLOWS, DRY_CAME = 1, 2
+BACK_UNKNOWN, BACK_ANY = 0, 0xFFFFFFFF
 STATES = {  # of a flow, and after how many seconds of silence it is over
     "half-open": 60, "unanswered": 30, "exchange": 30, "answered": 60, "closed": 10,
     "half-closed": 3600, "stream": 120, "established": 7440,
@@ -153,6 +154,10 @@ class Flow(Value):
     ]
 
 
+class Came(Value):
+    _fields_ = [("forward", u64), ("reply", u64)]
+
+
 class Search(Value):
     _fields_ = [("next", u32), ("failed_s", u32)]
 
@@ -203,7 +208,7 @@ class RefusalValue(Value):
 
 
 class InterfaceValue(Value):
-    _fields_ = [("v4", Address), ("v6", Address), ("check", u32), ("zero", u32)]
+    _fields_ = [("v4", Address), ("v6", Address), ("check", u32), ("back", u32)]
 
 
 class FragmentKey(Value):
@@ -225,7 +230,8 @@ MAPS = {
     "control": (u32, Control), "frontends": (FrontendKey, FrontendValue),
     "services": (u32, u64), "ports": (u32, PortValue), "slots": (u32, u64),
     "endpoints": (u32, EndpointValue), "ranges": (RangeKey, u32), "flows": (Tuple, Flow),
-    "ring": (u32, Tuple), "searches": (u32, Search), "pressure": (u32, Pressure), "peers": (u32, Address),
+    "ring": (u32, Tuple), "came": (u32, Came), "searches": (u32, Search), "pressure": (u32, Pressure),
+    "peers": (u32, Address),
     "affinity": (AffinityKey, AffinityValue),
     "counters": (u32, Counter), "refusals": (RefusalKey, RefusalValue),
     "limits": (Address, u64), "interfaces": (u32, InterfaceValue),
@@ -235,7 +241,7 @@ STRUCTS = {
     "nat_tuple": Tuple, "nat_net": Net, "nat_control": Control,
     "nat_frontend_key": FrontendKey, "nat_frontend_value": FrontendValue,
     "nat_port_value": PortValue, "nat_endpoint_value": EndpointValue,
-    "nat_range_key": RangeKey, "nat_flow": Flow, "nat_affinity_key": AffinityKey,
+    "nat_range_key": RangeKey, "nat_flow": Flow, "nat_came": Came, "nat_affinity_key": AffinityKey,
     "nat_affinity_value": AffinityValue, "nat_counter": Counter,
     "nat_search": Search, "nat_pressure": Pressure, "nat_refusal_key": RefusalKey, "nat_refusal_value": RefusalValue,
     "nat_interface_value": InterfaceValue, "nat_fragment_key": FragmentKey,

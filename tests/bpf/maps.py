@@ -196,9 +196,10 @@ class Nat:
     def write_control(self):
         self.maps["control"][0] = self.control
 
-    def interface(self, index, v4=None, v6=None):
+    def interface(self, index, v4=None, v6=None, back=abi.BACK_UNKNOWN):
         v4, v6 = v4 or self.world.NODE[4], v6 or self.world.NODE[6]
-        self.maps["interfaces"][index] = abi.InterfaceValue(Address.of(v4), Address.of(v6), index)
+        self.maps["interfaces"][index] = abi.InterfaceValue(
+            Address.of(v4), Address.of(v6), index, back)
 
     def filter(self, address, port=0):
         words = self.maps["filter"]

@@ -286,7 +286,7 @@ static inline int lab_plane(struct nat_lab *lab)
     assert_int_equal(nat_plane_set(lab->plane, &settings, &faults), 0);
     assert_int_equal(nat_plane_set_svc0(lab->plane, if_nametoindex("svc0"), mac), 0);
     assert_int_equal(nat_plane_set_local(lab->plane, local, ARRAY_SIZE(local)), 0);
-    assert_int_equal(nat_plane_set_interface(lab->plane, 0, &v4, &v6), 0);
+    assert_int_equal(nat_plane_set_interface(lab->plane, 0, &v4, &v6, NAT_BACK_UNKNOWN), 0);
     for (enum lab_row i = 0; i < ROW_COUNT; i++)
         assert_int_equal(nat_plane_write(lab->plane, lab->rows[i], &faults), 1);
     assert_true(faults_none(&faults));

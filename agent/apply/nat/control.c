@@ -191,9 +191,9 @@ int nat_plane_read_limits(struct nat_plane *plane)
 }
 
 int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const struct ip *v4,
-                            const struct ip *v6)
+                            const struct ip *v6, uint32_t back)
 {
-    struct nat_interface_value value = { nat_addr_of(v4), nat_addr_of(v6), ifindex, 0 }, is;
+    struct nat_interface_value value = { nat_addr_of(v4), nat_addr_of(v6), ifindex, back }, is;
     if (nat_table_get(plane, NAT_MAP_INTERFACES, &ifindex, &is) == 0 &&
         memcmp(&is, &value, sizeof(is)) == 0)
         return 0;

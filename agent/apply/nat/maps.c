@@ -85,6 +85,7 @@ static uint32_t wanted_entries(enum nat_map_index map, const struct nat_plane_op
     case NAT_MAP_FLOWS:
         return 2 * options->max_flows;
     case NAT_MAP_RING:
+    case NAT_MAP_CAME:
         return options->max_flows;
     case NAT_MAP_SEARCHES:
         return options->max_endpoints + 1;

@@ -75,10 +75,10 @@ int nat_plane_read_limits(struct nat_plane *plane);
  */
 int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, size_t count);
 
-/* The source addresses for packets that leave an interface masqueraded. IP_NONE: none of that
- * family. Returns 0 or -errno, as its reverse does. */
+/* The source addresses for packets that leave an interface masqueraded (IP_NONE: none of that
+ * family), and nat_interface_value.back. Returns 0 or -errno, as its reverse does. */
 int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const struct ip *v4,
-                            const struct ip *v6);
+                            const struct ip *v6, uint32_t back);
 int nat_plane_remove_interface(struct nat_plane *plane, uint32_t ifindex);
 /* The tunnels that ask each packet's route for their other end: NAT_MAX_BY_ROUTE at the most. */
 void nat_plane_set_by_route(struct nat_plane *plane, const uint32_t *tunnels, size_t count);
@@ -146,6 +146,7 @@ struct nat_probe {
     enum protocol protocol;
     uint32_t pick;  /* 0: at random; n: the n-th endpoint of the set */
     bool see_flows; /* let a flow that exists decide, as for a real packet */
+    bool see_came;  /* ask by which interface the source is routed, likewise */
 };
 
 struct nat_answer {

@@ -44,7 +44,8 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
     struct __sk_buff in = {
         .ifindex = probe->ifindex,
         .ingress_ifindex = probe->ingress_ifindex,
-        .cb = { probe->pick, probe->see_flows ? NAT_DRY_FLOWS : 0 },
+        .cb = { probe->pick,
+                (probe->see_flows ? NAT_DRY_FLOWS : 0) | (probe->see_came ? NAT_DRY_CAME : 0) },
     };
     struct __sk_buff out;
     size_t size = nat_packet_build(&packet, data);

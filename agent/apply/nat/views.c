@@ -214,6 +214,7 @@ static void use_of_array(const struct nat_plane *plane, enum nat_map_index map,
         use->entries = spaces[NAT_ID_SLOT].used;
         break;
     case NAT_MAP_RING: /* a slot has its flow until another takes it */
+    case NAT_MAP_CAME:
         use->entries = 0;
         for (enum nat_state state = 0; state < NAT_STATES; state++)
             use->entries += plane->sweep.last.states[state];

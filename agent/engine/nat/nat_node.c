@@ -143,18 +143,19 @@ static int follow_local(struct nat_node *node, struct kernel *kernel)
     return 0;
 }
 
-/* Sets those that were known before, or those that were not. Both lists are in order of interfaces.
- */
-static int set_interfaces(struct nat_node *node, const nat_interface_list *fresh, bool known)
+/* Sets those that were known before, or all. Both lists are in order of interfaces. */
+static int set_interfaces(struct nat_node *node, struct kernel *kernel, nat_interface_list *fresh,
+                          bool all)
 {
     size_t at = 0;
+    plan_nat_backs(kernel_links(kernel), &node->wanted, fresh);
     vec_each(const struct nat_interface, it, fresh) {
         while (at < node->interfaces.count && node->interfaces.items[at].ifindex < it->ifindex)
             at++;
         bool was = at < node->interfaces.count && node->interfaces.items[at].ifindex == it->ifindex;
-        if (was != known)
+        if (!was && !all)
             continue;
-        int r = nat_plane_set_interface(node->plane, it->ifindex, &it->v4, &it->v6);
+        int r = nat_plane_set_interface(node->plane, it->ifindex, &it->v4, &it->v6, it->back);
         if (r < 0)
             return r;
     }
@@ -184,19 +185,18 @@ static int follow_interfaces(struct nat_node *node, struct kernel *kernel,
     int r = plan_nat_interfaces(kernel_links(kernel), kernel_link_addresses(kernel),
                                 &node->defaults, &node->leads, fresh);
     if (r == 0)
-        r = nat_plane_set_interface(node->plane, 0, &node->leads.v4, &node->leads.v6);
+        r = nat_plane_set_interface(node->plane, 0, &node->leads.v4, &node->leads.v6, 0);
     if (r == 0)
         r = remove_interfaces(node, fresh);
-    return r == 0 ? set_interfaces(node, fresh, true) : r;
+    return r == 0 ? set_interfaces(node, kernel, fresh, false) : r;
 }
 
-/*
- * New interfaces are made known when they have their hooks: svc0 masquerades what comes in by
- * others, whose answers no hook would translate. An agent may die in between.
- */
-static int welcome_interfaces(struct nat_node *node, nat_interface_list *fresh)
+/* New interfaces are made known when they have their hooks: svc0 masquerades what comes in by
+ * others, whose answers no hook would translate. An agent may die in between. */
+static int welcome_interfaces(struct nat_node *node, struct kernel *kernel,
+                              nat_interface_list *fresh)
 {
-    int r = set_interfaces(node, fresh, false);
+    int r = set_interfaces(node, kernel, fresh, true);
     if (r == 0)
         vec_move(&node->interfaces, fresh);
     return r;
@@ -472,7 +472,7 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
     if (r == 0)
         r = follow_hooks(node, facts, kernel, status);
     if (r == 0)
-        r = welcome_interfaces(node, &interfaces);
+        r = welcome_interfaces(node, kernel, &interfaces);
     if (r == 0)
         find_origins(node, kernel);
     if (r == 0)

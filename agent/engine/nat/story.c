@@ -156,6 +156,7 @@ static void see(struct story *story, enum nat_hook hook, uint32_t ifindex)
     story->probe.hook = hook;
     story->probe.ifindex = ifindex;
     story->probe.ingress_ifindex = story->ifindex;
+    story->probe.see_came = true;
     story->trace->hook = nat_hook_name(hook);
 }
 

@@ -114,7 +114,7 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
 
     plane->runs++;
     assert_non_null(frontend);
-    assert_false(probe->see_flows);
+    assert_false(probe->see_flows || probe->see_came);
     assert_true(probe->ifindex == 10u + probe->hook ||
                 (plane->vrf && probe->ifindex == plane->vrf));
     assert_int_equal(probe->ingress_ifindex, probe->hook == NAT_HOOK_SVC_OUT ? 0 : probe->ifindex);

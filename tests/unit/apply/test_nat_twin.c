@@ -240,7 +240,7 @@ static void test_a_missing_source_is_found(void **state)
     struct nat_lab *lab = *state;
     const struct ip none = { 0 }, v4 = lab_ip("192.0.2.1");
 
-    assert_int_equal(nat_plane_set_interface(lab->plane, 0, &v4, &none), 0);
+    assert_int_equal(nat_plane_set_interface(lab->plane, 0, &v4, &none, NAT_BACK_UNKNOWN), 0);
     expect_all(lab, ROW_ONE, 1, true, "");
     nat_proof_list proofs = { 0 };
     AUTOFAULTS struct faults faults = { 0 };

@@ -84,12 +84,13 @@ static void interfaces(void **state)
     uint32_t ifindex = 9;
     struct nat_interface_value value;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(nat_plane_set_interface(plane, ifindex, &v4, &v6), 0);
+        assert_int_equal(nat_plane_set_interface(plane, ifindex, &v4, &v6, 9), 0);
         assert_int_equal(nat_table_get(plane, NAT_MAP_INTERFACES, &ifindex, &value), 0);
         struct ip is4 = nat_addr_ip(&value.v4), is6 = nat_addr_ip(&value.v6);
         assert_true(ip_equal(&is4, &v4));
         assert_true(ip_equal(&is6, &v6));
         assert_int_equal(value.check, ifindex);
+        assert_int_equal(value.back, 9);
         v6 = ip("2001:db8::1");
     }
     assert_int_equal(nat_plane_remove_interface(plane, ifindex), 0);
@@ -303,7 +304,7 @@ static void sizes(void **state)
         { NAT_MAP_FRONTENDS, 2, 400 }, { NAT_MAP_SERVICES, 1, 100 },   { NAT_MAP_PORTS, 2, 400 },
         { NAT_MAP_SLOTS, 2, 4000 },    { NAT_MAP_ENDPOINTS, 2, 1000 }, { NAT_MAP_FLOWS, 0, 16384 },
         { NAT_MAP_RING, 0, 8192 },     { NAT_MAP_AFFINITY, 0, 2048 },  { NAT_MAP_NAMES, 1, 100 },
-        { NAT_MAP_COUNTERS, 8, 800 },  { NAT_MAP_FILTER, 3, 512 },
+        { NAT_MAP_COUNTERS, 8, 800 },  { NAT_MAP_FILTER, 3, 512 },     { NAT_MAP_CAME, 0, 8192 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
         const struct nat_map_use *it = &use[wanted[i].map];

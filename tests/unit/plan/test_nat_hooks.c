@@ -122,6 +122,49 @@ static void who_may_have_children(void **state)
     assert_parents(&fixture, "eth0 eth1 veth2 ");
 }
 
+/* By which interface routes lead back to who comes by each. */
+static void assert_backs(struct fixture *fixture, const char *expected)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text out = { 0 };
+    AUTOVEC nat_attachment_list wanted = { 0 };
+    AUTOVEC nat_interface_list interfaces = { 0 };
+    static const struct default_sources none = { 0 };
+    const struct link_facts facts = facts_of(fixture);
+    assert_int_equal(plan_nat_hooks(&facts, &wanted, &faults), 0);
+    assert_int_equal(
+        plan_nat_interfaces(&fixture->links, &fixture->addresses, &none, NULL, &interfaces), 0);
+    plan_nat_backs(&fixture->links, &wanted, &interfaces);
+    vec_each(const struct nat_interface, it, &interfaces) {
+        const struct link *back = link_find(&fixture->links, it->back);
+        text_addf(&out, "%s:%s ", link_find(&fixture->links, it->ifindex)->name,
+                  back                       ? back->name
+                  : it->back == NAT_BACK_ANY ? "any"
+                                             : "-");
+    }
+    assert_string_equal(text_str(&out), expected);
+}
+
+static void where_routes_lead_back(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    strcpy(put_link(&fixture.links, "svc0", "veth")->alias, "fingerpost");
+    put_link(&fixture.links, "veth1", "veth");
+    put_link(&fixture.links, "veth2", "macvlan"); /* whose pods may come by its parent */
+    put_link(&fixture.links, "other", "veth");
+    assert_backs(&fixture, "lo:- eth0:any svc0:- veth1:veth1 veth2:any other:- ");
+    const uint32_t bridge = put_link(&fixture.links, "cni0", "bridge")->ifindex;
+    put_link(&fixture.links, "veth3", "veth")->master = bridge;
+    assert_backs(&fixture, "lo:- eth0:any svc0:- veth1:veth1 veth2:any other:- cni0:cni0 "
+                           "veth3:cni0 ");
+    /* A network card among the ports: hosts of the fabric are behind it as well. */
+    put_pattern(&fixture.planning.config->services.pod_interfaces, "cni0");
+    put_link(&fixture.links, "ens1", "")->master = bridge;
+    assert_backs(&fixture, "lo:- eth0:any svc0:- veth1:veth1 veth2:any other:- cni0:any veth3:- "
+                           "ens1:- ");
+}
+
 static void a_pattern_is_a_glob(void **state)
 {
     (void)state;
@@ -411,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_has_its_hooks),
         cmocka_unit_test(who_may_have_children),
+        cmocka_unit_test(where_routes_lead_back),
         cmocka_unit_test(a_pattern_is_a_glob),
         cmocka_unit_test(what_everything_matches_is_not_meant),
         cmocka_unit_test(without_ethernet_it_has_programs_of_its_own),
