@@ -24,6 +24,7 @@ class Packet(typing.NamedTuple):
     port: int
     protocol: str
     origin: str
+    behind: str = None  # where routes lead to the source, if that is another way
 
     def place(self):
         return model.read_address(self.destination), self.protocol, self.port
@@ -49,6 +50,16 @@ def source_of(objects, settings, packet):
     return "node" if packet.origin == HERE else "outside"
 
 
+def is_forged(objects, settings, packet):
+    """14.18: a pod has a source that is routed by its interface; who is outside has none of a pod's here,
+    as far as it can be one (14.4, 1.5)."""
+    source = model.read_address(packet.source)
+    ranges = model.read_ranges(pod_ranges(objects, settings), source.version)
+    if packet.behind is None or packet.behind == packet.origin:
+        return False
+    return packet.origin == POD or not ranges or any(source in cidr for cidr in ranges)
+
+
 def is_admitted(ranges, packet):
     return ranges is None or model.is_within(model.read_address(packet.source), ranges)
 
@@ -64,16 +75,18 @@ def answer(verdict, reason, service=None, endpoints=(), masquerade=None):
             "endpoints": sorted(endpoints), "masquerade": masquerade}
 
 
-def judge_served(packet, claim, item, source):
+def judge_served(objects, settings, packet, claim, item):
     """A packet for a frontend. 5.5: source ranges are judged before the endpoints."""
     service, _, port = claim
     namespace, name = model.key(service)
     words = f"{namespace}/{name}:{port.get('name') or port['port']}"  # 14.10
     if not is_admitted(item["sourceRanges"], packet):
         return answer("drop", "source-range", words)
-    found = item["from"][source]
+    found = item["from"][source_of(objects, settings, packet)]
     if found["verdict"] != "forward":
         return answer(found["verdict"], found["reason"], words)
+    if is_forged(objects, settings, packet):
+        return answer("drop", "reverse-path", words)
     masquerade = found["masquerade"] or hairpin(found["endpoints"], packet.source)
     return answer("forward", "none", words, found["endpoints"], masquerade)
 
@@ -158,7 +171,7 @@ def judge(objects, settings, node_name, packet, found=None):
     if is_unled(objects, settings, model.this_node(objects, node_name), found, packet):
         return answer("pass", "none")
     item = model.frontend_item(objects, packet.place(), claim, settings, node_name)
-    return judge_served(packet, claim, item, source_of(objects, settings, packet))
+    return judge_served(objects, settings, packet, claim, item)
 
 
 # Announced addresses

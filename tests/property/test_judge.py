@@ -123,6 +123,22 @@ def test_what_counts_as_a_pod(settings, known, source, by, expected):
     assert judge.judge(objects, {**SETTINGS, **settings}, NODE, packet)["masquerade"] == expected
 
 
+@pytest.mark.parametrize("nets, source, by, behind, expected", [
+    (["10.244.0.0/16"], "198.18.0.1", judge.POD, judge.OUTSIDE, ("drop", "reverse-path")),
+    (["10.244.0.0/16"], "10.244.1.5", judge.POD, None, ("forward", "none")),
+    (["10.244.0.0/16"], "10.244.1.5", judge.OUTSIDE, judge.POD, ("drop", "reverse-path")),
+    (["fd00:244::/32"], "10.244.1.5", judge.OUTSIDE, judge.POD, ("drop", "reverse-path")),
+    (["10.245.0.0/16"], "10.244.1.5", judge.OUTSIDE, judge.POD, ("forward", "none")),
+    (["10.244.0.0/16"], "198.18.0.1", judge.HERE, None, ("forward", "none")),
+])
+def test_by_which_way_a_source_comes(nets, source, by, behind, expected):
+    """14.18"""
+    objects = [service(), endpoint_slice(endpoint()), *HOST]
+    packet = judge.Packet(source, CLUSTER, 80, "TCP", by, behind)
+    found = judge.judge(objects, {**SETTINGS, "clusterCIDRs": nets}, NODE, packet)
+    assert (found["verdict"], found["reason"]) == expected and found["service"]
+
+
 def test_an_unnamed_port_is_called_by_its_number():
     web = service(node_port=30080)
     del web["spec"]["ports"][0]["name"]

@@ -67,36 +67,38 @@ class Drawer:
         return address, chance.choice(("TCP", "UDP")), chance.choice(ports)
 
     def source(self, family):
-        """(address, origin, where it comes in if that must be told)"""
+        """(address, origin, where it comes in if that must be told, where it is routed if that is
+        elsewhere)"""
         chance = self.chance
         [kind] = chance.choices(("outside", "pod", "node", "service", "odd"), (4, 6, 4, 2, 2))
         outsider = chance.choice(OUTSIDERS[family])
         host = chance.choice((1, 1, 2, 3))
         pod = live.pod_addresses(chance.choice(live.PODS), host)[family == 6]
         if kind == "outside":
-            return outsider, judge.OUTSIDE, None
+            return outsider, judge.OUTSIDE, None, None
         if kind == "pod":
-            return pod, judge.POD if host == 1 else judge.OUTSIDE, None
+            return pod, judge.POD if host == 1 else judge.OUTSIDE, None, None
         if kind == "node":
-            return chance.choice(live.OWN_ADDRESSES[family]), judge.HERE, None
+            return chance.choice(live.OWN_ADDRESSES[family]), judge.HERE, None, None
         served = [str(a) for a in self.addresses if a.version == family
                   and str(a) not in live.OWN_ADDRESSES[family]]
         if kind == "service" and served:
             where = chance.choice(((judge.HERE, "host"), (judge.OUTSIDE, "eth0")))
-            return chance.choice(served), *where
+            return chance.choice(served), *where, None
         # Who claims to be someone else, or comes by an interface that the agent was not told.
         return chance.choice((
-            (outsider, judge.POD, chance.choice(("veth1", "veth2"))),
-            (pod, judge.OUTSIDE, "eth0"),
-            (live.NEIGHBOUR[family], judge.ELSEWHERE, "other0"),
+            (outsider, judge.POD, chance.choice(("veth1", "veth2")), judge.OUTSIDE),
+            (pod, judge.OUTSIDE, "eth0", judge.POD if host == 1 else None),
+            (live.NEIGHBOUR[family], judge.ELSEWHERE, "other0", None),
         ))
 
     def packet(self):
         address, protocol, port = self.destination()
-        source, origin, where = self.source(address.version)
+        source, origin, where, behind = self.source(address.version)
         if origin == judge.ELSEWHERE and str(address) in live.OWN_ADDRESSES[address.version]:
             where = origin = None  # no way there leads by a program
-        return judge.Packet(source, str(address), port, protocol, origin or judge.OUTSIDE), where
+        packet = judge.Packet(source, str(address), port, protocol, origin or judge.OUTSIDE, behind)
+        return packet, where
 
 
 def bracketed(address, port):
