@@ -69,6 +69,7 @@ FIGURES = {
 
 KIND_TEXTS = {"floor": "a program that parses, finds the flow and rewrites, and does nothing else",
               "established": "a packet of an established TCP flow, hit and translated",
+              "asked": "the same, each time asked by which interface its source is routed",
               "miss": "a packet that is for no service",
               "new": "the first packet of a flow: both halves made",
               "inserts": "the bare insertion of two entries into a table as large",
@@ -204,6 +205,7 @@ def nat_figures():
         for kind, text in KIND_TEXTS.items():
             found[f"{name}-{kind}"] = ("ns", f"{text}, IPv{family}", {})
         found[f"{name}-established/floor"] = ("ratio", "established to the floor", {"p50": 1.6})
+        found[f"{name}-asked/floor"] = ("ratio", "asked to the floor", {"p50": 6})
         found[f"{name}-miss/floor"] = ("ratio", "miss to the floor", {"p50": 0.6})
         found[f"{name}-new/inserts"] = ("ratio", "a new flow to its bare insertions", {"p50": 2.2})
         found |= path_figures(family)

@@ -8,6 +8,7 @@ median is taken, of these and of what they are compared with.
 """
 
 import ctypes
+import ipaddress
 import socket
 import statistics
 import subprocess
@@ -34,6 +35,7 @@ from bpf import (
 PROGRAM_BY_ID = 13
 IdAttributes = structure("IdAttributes", ("id", u32), ("next", u32), ("flags", u32))
 TCP, UDP, ACK, SYN = 6, 17, 0x10, 0x02
+NO_SLOT = 0xFFFFFFFF
 REPEAT = 1_000_000
 ROUNDS = 9
 # The flows of both families fill half of a table of the default size.
@@ -110,7 +112,7 @@ def flows_of(agent):
     return path
 
 
-def standing_flow(agent, client, mac, where, source, port):
+def standing_flow(agent, client, mac, where, source, port, slot=None):
     """An established flow of that source whose translation changes nothing, made of a real one."""
     flows = Map(flows_of(agent), *MAPS["flows"])
     with Connection(client, *where) as connection:
@@ -119,6 +121,7 @@ def standing_flow(agent, client, mac, where, source, port):
         value = flows[real]
     key = Tuple.of(source, port, *where)
     value.to, value.check = key, tuple_check(key)
+    value.slot = value.slot if slot is None else slot
     flows[key] = value
     return packet(mac, source, port, *where)
 
@@ -129,9 +132,12 @@ def packets_of(lab, agent, services, family):
     six = family == 6
     mac = agent.node.ip_json("link", "show", "eth0")[0]["address"]
     source = "2001:db8:c::99" if six else "192.0.2.99"
+    net = ipaddress.ip_network(agent.node.block6 if six else agent.node.block4)
     where = web.address("loadBalancer", family)
     return {
         "established": standing_flow(agent, lab.client, mac, where, source, 50000),
+        # A pod elsewhere; without a slot nothing is remembered, and each packet is asked for.
+        "asked": standing_flow(agent, lab.client, mac, where, str(net[-2]), 50004, NO_SLOT),
         "miss": packet(mac, source, 50001, "2001:db8:77::1" if six else "198.18.0.1", 443),
         "new": packet(mac, source, 50002, *where, flags=SYN),
         "reject": packet(mac, source, 50003, *empty.address("loadBalancer", family), UDP),
@@ -149,7 +155,7 @@ def measure(runner, floors, program, packets, family, note):
         note("program-empty", empty)
         least = runner.many(floors["least"], packets["established"])
         note(f"program{family}-floor", least)
-        for name in ("established", "miss"):
+        for name in ("established", "asked", "miss"):
             took = runner.many(program, packets[name])
             note(f"program{family}-{name}", took)
             note(f"program{family}-{name}/floor", took / least)
