@@ -10,6 +10,7 @@
 
 static void fault_done(struct fault *fault)
 {
+    free(fault->key);
     free(fault->place);
     free(fault->message);
     free(fault->remedy);
@@ -29,8 +30,12 @@ void faults_add(struct faults *faults, const char *place, const char *remedy, co
         .message = text_take(&message),
         .remedy = remedy ? strdup(remedy) : NULL,
     };
-    if (!fault.place || !fault.message || (remedy && !fault.remedy) ||
-        vec_push(&faults->list, fault) < 0) {
+    faults_push(faults, fault, fault.place && fault.message && (!remedy || fault.remedy));
+}
+
+void faults_push(struct faults *faults, struct fault fault, bool whole)
+{
+    if (!whole || vec_push(&faults->list, fault) < 0) {
         fault_done(&fault);
         faults->incomplete = true;
     }

@@ -17,7 +17,11 @@
 #include "base/macro.h"
 #include "base/vec.h"
 
+struct fault_type;
+
 struct fault {
+    const struct fault_type *type; /* NULL: not in the catalogue (faults/) yet */
+    char *key;     /* what beside type and place makes it this fault; NULL without a type */
     char *place;   /* where: "web.yaml:12:15", "Service default/web", "10.0.0.1/32 in table 119" */
     char *message; /* what is wrong, in words; no trailing full stop */
     char *remedy;  /* what to do about it; NULL: the message says what a line should be */
@@ -32,6 +36,10 @@ struct faults {
  */
 void faults_add(struct faults *faults, const char *place, const char *remedy, const char *format,
                 ...) PRINTF_LIKE(4, 5);
+
+/* Adds a fault that is made already, and takes it over. One that is not `whole`, since memory ran
+ * out while it was made, is freed, and the list is incomplete. */
+void faults_push(struct faults *faults, struct fault fault, bool whole);
 
 /* Moves the faults of `from`, which is empty afterwards, behind those of `faults`. */
 void faults_take(struct faults *faults, struct faults *from);
