@@ -25,17 +25,13 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "loop/signals.h"
+#include "status/fault_log.h"
 
 static void on_fault(enum fault_change change, const struct known_fault *fault, void *context)
 {
     const struct agent *agent = context;
-    bool raised = change == FAULT_RAISED;
     api_changes_note(agent->changes);
-    log_event(raised ? &event_fault_raised : &event_fault_cleared,
-              LOG_FIELDS({ "SUBSYSTEM", fault->subsystem }, { "OBJECT", fault->place },
-                         { "FAULT", fault->message }, { "REMEDY", fault->remedy }),
-              "%s: %s: %s%s", fault->subsystem, fault->place,
-              raised ? "" : "no longer: ", fault->message);
+    fault_log(change, fault, NULL);
 }
 
 static void tell_faults(const struct agent *agent, struct text *text)

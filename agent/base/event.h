@@ -6,9 +6,9 @@
  * deploy/catalog/fingerpost.catalog together. An id keeps its meaning for ever.
  *
  * Fields, where they apply: PREFIX (an address or block), OBJECT (where: a file and line, a
- * Service, a route), SUBSYSTEM, FAULT and REMEDY (in words), ROUTES and WRITER (a count, a netlink
- * port), PHASE (of a drain); of an egress gateway's ports CLIENT, ADDRESS (as which it leaves),
- * PORTS and SINCE.
+ * Service, a route), SUBSYSTEM, FAULT and REMEDY (in words), SEVERITY and FAULT_CODE, ROUTES and
+ * WRITER (a count, a netlink port), PHASE (of a drain); of an egress gateway's ports CLIENT,
+ * ADDRESS (as which it leaves), PORTS and SINCE.
  */
 #pragma once
 
@@ -22,6 +22,7 @@ EVENT(ready, NOTICE, "6b6bdea227cd48aeb722f5aabbacedda");
 EVENT(stopped, NOTICE, "da229709f7b44924a39a1728276a71bc");
 EVENT(fault_raised, WARNING, "e5bfcbcbaa444a3f80ae8b9ac9abcf1a");
 EVENT(fault_cleared, NOTICE, "2c7940a6296f4d90bf80b7f94b2bc999");
+EVENT(fault_changed, INFO, "9f0b4a3d5f8e4d0c9d0b6e1f2a7c5d38");
 EVENT(announced, NOTICE, "9edbd497b0944bac84a2a73bdacf41ea");
 EVENT(withdrawn, NOTICE, "cb8de019ad66474e9fd9051999082ab1");
 EVENT(routes_repaired, WARNING, "84a46c5922bd444288c837e3839a0068");

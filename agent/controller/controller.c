@@ -31,6 +31,7 @@
 #include "loop/timer.h"
 #include "plan/export.h"
 #include "source/kube.h"
+#include "status/fault_log.h"
 
 enum {
     ROUND_PRIORITY = 100, /* after all that has arrived */
@@ -162,17 +163,6 @@ static void on_election(void *context)
         wake(controller);
     }
     tell_manager(controller);
-}
-
-static void on_fault(enum fault_change change, const struct known_fault *fault, void *context)
-{
-    (void)context;
-    bool raised = change == FAULT_RAISED;
-    log_event(raised ? &event_fault_raised : &event_fault_cleared,
-              LOG_FIELDS({ "SUBSYSTEM", fault->subsystem }, { "OBJECT", fault->place },
-                         { "FAULT", fault->message }, { "REMEDY", fault->remedy }),
-              "%s: %s: %s%s", fault->subsystem, fault->place,
-              raised ? "" : "no longer: ", fault->message);
 }
 
 /* ---- The beginning ---- */
@@ -377,7 +367,7 @@ static struct controller *make_controller(const char *config_path, struct contro
     };
     if (!controller->config_path || !controller->store || !controller->status.faults)
         return NULL;
-    fault_book_watch(controller->status.faults, on_fault, NULL);
+    fault_book_watch(controller->status.faults, fault_log, NULL);
     return TAKE_PTR(controller);
 }
 

@@ -8,8 +8,8 @@
  * in the order of the output, so that a group is one stretch of it.
  *
  * A replacement happens in two steps. First everything that can fail: the new stretch is built,
- * sorted and rid of twins, and the table grows. Then, without any failure possible, each new fault
- * takes over the time of its old twin, or of the same trouble with another reason, and the
+ * sorted and rid of doubles, and the table grows. Then, without any failure possible, each new
+ * fault takes over the time of its old twin, or of the same trouble with another reason, and the
  * stretches are exchanged. Hence -ENOMEM leaves the book as it was. Of two faults that differ in
  * the remedy only, the first in order of remedies stays, so that the order in which a producer
  * found them does not show.
@@ -26,7 +26,8 @@
 
 struct entry {
     struct known_fault fault;
-    bool stays; /* scratch of one replacement: its twin is in the other stretch */
+    /* Scratch of one replacement: it is in the other stretch as well, with another message. */
+    bool stays, changed;
     char strings[];
 };
 
@@ -53,12 +54,34 @@ static int group_cmp(const struct known_fault *a, const struct known_fault *b)
     return r != 0 ? r : strcmp(a->group, b->group);
 }
 
-static int fault_cmp(const struct known_fault *a, const struct known_fault *b)
+enum fault_severity known_fault_severity(const struct known_fault *fault)
+{
+    return fault->type ? fault->type->severity : FAULT_DEGRADED;
+}
+
+const char *known_fault_code(const struct known_fault *fault)
+{
+    return fault->type ? fault->type->code : "";
+}
+
+/* 0 where both are one fault, whatever the words of one in the catalogue say. */
+static int identity_cmp(const struct known_fault *a, const struct known_fault *b)
 {
     int r = group_cmp(a, b);
     if (r != 0)
         return r;
     r = strcmp(a->place, b->place);
+    if (r != 0)
+        return r;
+    r = strcmp(known_fault_code(a), known_fault_code(b));
+    if (r != 0)
+        return r;
+    return a->type ? strcmp(a->key, b->key) : strcmp(a->message, b->message);
+}
+
+static int fault_cmp(const struct known_fault *a, const struct known_fault *b)
+{
+    int r = identity_cmp(a, b);
     return r != 0 ? r : strcmp(a->message, b->message);
 }
 
@@ -86,15 +109,17 @@ static struct entry *entry_new(const struct known_fault *fault)
 {
     const char *remedy = fault->remedy ? fault->remedy : "";
     size_t strings = strlen(fault->subsystem) + strlen(fault->group) + strlen(fault->place) +
-                     strlen(fault->message) + strlen(remedy) + 5;
+                     strlen(fault->key) + strlen(fault->message) + strlen(remedy) + 6;
     struct entry *entry = malloc(sizeof(*entry) + strings);
     if (!entry)
         return NULL;
 
     char *at = entry->strings;
-    entry->stays = false;
+    entry->stays = entry->changed = false;
     entry->fault.subsystem = append(&at, fault->subsystem);
     entry->fault.group = append(&at, fault->group);
+    entry->fault.type = fault->type;
+    entry->fault.key = append(&at, fault->key);
     entry->fault.place = append(&at, fault->place);
     entry->fault.message = append(&at, fault->message);
     entry->fault.remedy = fault->remedy ? append(&at, remedy) : NULL;
@@ -114,7 +139,7 @@ static int entries_add(struct entries *entries, const struct known_fault *fault)
     return 0;
 }
 
-static void drop_twins(struct entries *entries)
+static void drop_doubles(struct entries *entries)
 {
     size_t kept = 0;
     for (size_t i = 0; i < entries->list.count; i++) {
@@ -133,6 +158,8 @@ static int build(const struct known_fault *group, const struct faults *faults,
 {
     struct known_fault fault = *group;
     vec_each(const struct fault, it, &faults->list) {
+        fault.type = it->type;
+        fault.key = it->key ? it->key : "";
         fault.place = it->place;
         fault.message = it->message;
         fault.remedy = it->remedy;
@@ -141,6 +168,8 @@ static int build(const struct known_fault *group, const struct faults *faults,
             return r;
     }
     if (faults->incomplete) {
+        fault.type = NULL;
+        fault.key = "";
         fault.place = *group->group ? group->group : group->subsystem;
         fault.message = "memory ran out while faults were collected, some are not listed";
         fault.remedy = "give the agent more memory";
@@ -149,7 +178,7 @@ static int build(const struct known_fault *group, const struct faults *faults,
             return r;
     }
     vec_sort(&entries->list, entry_cmp);
-    drop_twins(entries);
+    drop_doubles(entries);
     return 0;
 }
 
@@ -203,7 +232,7 @@ static void keep_times(const struct entries *old, struct entries *fresh)
     }
 }
 
-/* Finds the twins in both stretches; the new ones have known since the old ones do. */
+/* Pairs the entries of both stretches that are one fault; the new ones have the old ones' time. */
 static void match(struct entries *old, struct entries *fresh)
 {
     for (size_t i = 0; i < old->list.count; i++)
@@ -211,12 +240,14 @@ static void match(struct entries *old, struct entries *fresh)
 
     for (size_t i = 0, at = 0; i < fresh->list.count; i++) {
         struct entry *entry = fresh->list.items[i];
-        while (at < old->list.count && fault_cmp(&old->list.items[at]->fault, &entry->fault) < 0)
+        while (at < old->list.count && identity_cmp(&old->list.items[at]->fault, &entry->fault) < 0)
             at++;
-        if (at == old->list.count || fault_cmp(&old->list.items[at]->fault, &entry->fault) != 0)
+        if (at == old->list.count || identity_cmp(&old->list.items[at]->fault, &entry->fault) != 0)
             continue;
-        old->list.items[at]->stays = entry->stays = true;
-        entry->fault.since_wall_ms = old->list.items[at]->fault.since_wall_ms;
+        struct entry *before = old->list.items[at++];
+        before->stays = entry->stays = true;
+        entry->changed = strcmp(before->fault.message, entry->fault.message) != 0;
+        entry->fault.since_wall_ms = before->fault.since_wall_ms;
     }
 }
 
@@ -233,20 +264,32 @@ static void splice(struct entries *known, size_t first, size_t old_count,
     known->list.count = first + fresh->list.count + tail;
 }
 
-/* Tells the watcher of the entries that have no twin; returns their number. */
-static int report(const struct fault_book *book, enum fault_change change,
-                  const struct entries *entries)
+static void notify(const struct fault_book *book, enum fault_change change,
+                   const struct entry *entry)
 {
-    int count = 0;
-    for (size_t i = 0; i < entries->list.count; i++) {
-        const struct entry *entry = entries->list.items[i];
-        if (entry->stays)
-            continue;
-        count++;
-        if (book->watcher)
-            book->watcher(change, &entry->fault, book->context);
+    if (book->watcher)
+        book->watcher(change, &entry->fault, book->context);
+}
+
+static void report_cleared(const struct fault_book *book, const struct entries *old)
+{
+    for (size_t i = 0; i < old->list.count; i++)
+        if (!old->list.items[i]->stays)
+            notify(book, FAULT_CLEARED, old->list.items[i]);
+}
+
+/* Returns how many are new. The mark goes: an entry is compared again with the next replacement. */
+static int report_fresh(const struct fault_book *book, const struct entries *fresh)
+{
+    int raised = 0;
+    for (size_t i = 0; i < fresh->list.count; i++) {
+        struct entry *entry = fresh->list.items[i];
+        raised += !entry->stays;
+        if (!entry->stays || entry->changed)
+            notify(book, entry->stays ? FAULT_CHANGED : FAULT_RAISED, entry);
+        entry->changed = false;
     }
-    return count;
+    return raised;
 }
 
 struct fault_book *fault_book_new(void)
@@ -294,8 +337,8 @@ int fault_book_replace(struct fault_book *book, const char *subsystem, const cha
     keep_times(&old, &fresh);
     splice(&book->known, first, old_count, &fresh);
 
-    (void)report(book, FAULT_CLEARED, &old);
-    int raised = report(book, FAULT_RAISED, &fresh);
+    report_cleared(book, &old);
+    int raised = report_fresh(book, &fresh);
     vec_done(&fresh.list); /* its entries are the book's now */
     return raised;
 }
@@ -318,4 +361,12 @@ const struct known_fault *fault_book_find(const struct fault_book *book, const c
     const struct known_fault *found = i < book->known.list.count ? fault_book_at(book, i) : NULL;
 
     return found && group_cmp(found, &wanted) == 0 ? found : NULL;
+}
+
+enum fault_severity fault_book_worst(const struct fault_book *book)
+{
+    enum fault_severity worst = FAULT_NOTICE;
+    for (size_t i = 0; i < fault_book_count(book); i++)
+        worst = MAX(worst, known_fault_severity(fault_book_at(book, i)));
+    return worst;
 }

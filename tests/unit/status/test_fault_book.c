@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "cmocka_all.h"
 #include "failing_malloc.h"
+#include "faults/bgp.h"
+#include "faults/raise.h"
 #include "status/fault_book.h"
 
 /* One letter per fault: its place; the message is the same for all. */
@@ -34,8 +36,11 @@ static void assert_book(const struct fault_book *book, const char *expected)
 
 static void note(enum fault_change change, const struct known_fault *fault, void *context)
 {
-    text_addf(context, "%c%s/%s/%s@%d ", change == FAULT_RAISED ? '+' : '-', fault->subsystem,
-              fault->group, fault->place, (int)fault->since_wall_ms);
+    static const char signs[] = {
+        [FAULT_RAISED] = '+', [FAULT_CLEARED] = '-', [FAULT_CHANGED] = '~'
+    };
+    text_addf(context, "%c%s/%s/%s@%d ", signs[change], fault->subsystem, fault->group,
+              fault->place, (int)fault->since_wall_ms);
 }
 
 static void assert_noted(struct text *text, const char *expected)
@@ -239,6 +244,30 @@ static void the_watcher_hears_each_change_once(void **state)
     assert_noted(&text, "");
 }
 
+/* A fault of the catalogue goes on whatever its message says, and the watcher hears what it says.
+ */
+static void another_count_is_the_same_fault(void **state)
+{
+    (void)state;
+    CLEANUP(fault_book_freep) struct fault_book *book = fault_book_new();
+    AUTOTEXT struct text text = { 0 };
+    static const struct {
+        int64_t count, wall_ms;
+        const char *noted;
+    } steps[] = {
+        { 2, 10, "+bgp/filters/tor1@10 " }, { 3, 20, "~bgp/filters/tor1@10 " }, { 3, 30, "" },
+        { 0, 40, "-bgp/filters/tor1@10 " }, { 3, 50, "+bgp/filters/tor1@50 " },
+    };
+    fault_book_watch(book, note, &text);
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        AUTOFAULTS struct faults faults = { 0 };
+        if (steps[i].count > 0)
+            fault_raise(&faults, "tor1", bgp_routes_filtered, .count = steps[i].count);
+        fault_book_replace(book, "bgp", "filters", &faults, steps[i].wall_ms);
+        assert_noted(&text, steps[i].noted);
+    }
+}
+
 struct counting {
     const struct fault_book *book;
     size_t expected;
@@ -344,6 +373,7 @@ int main(void)
         cmocka_unit_test(nothing_clears),
         cmocka_unit_test(an_incomplete_list_says_so),
         cmocka_unit_test(the_watcher_hears_each_change_once),
+        cmocka_unit_test(another_count_is_the_same_fault),
         cmocka_unit_test(the_watcher_sees_the_new_book),
         cmocka_unit_test(without_memory_nothing_changes),
         cmocka_unit_test(random_replacements_equal_the_model),
