@@ -219,23 +219,24 @@ static void report_hidden(struct bgp *bgp, const struct bird_status *bird, int64
     report(bgp, "kept", &faults);
 }
 
-static void clear_faults(struct bgp *bgp)
+/* What is said of BIRD itself, NULL for nothing, in place of all that is known of its sessions and
+ * routes. A fault that goes on is not let go meanwhile. */
+static void report_alone(struct bgp *bgp, const struct faults *silence)
 {
-    static const char *const groups[] = { "silence", "sessions", "exports", "filters",
-                                          "kept",    "learned",  "overflow" };
+    static const char *const groups[] = { "sessions", "exports", "filters",
+                                          "kept",     "learned", "overflow" };
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
         report(bgp, groups[i], NULL);
+    report(bgp, "silence", silence);
     memset(bgp->differences, 0, sizeof(bgp->differences));
     bgp->hidden = (struct difference){ 0 };
 }
 
-/* In place of all others, for nothing else is known then. */
 static void report_silence(struct bgp *bgp)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    clear_faults(bgp);
     bgp_silence_faults(&bgp->options.status->bird, &faults);
-    report(bgp, "silence", &faults);
+    report_alone(bgp, &faults);
 }
 
 static void report_faults(struct bgp *bgp, const struct bird_view *view)
@@ -245,8 +246,7 @@ static void report_faults(struct bgp *bgp, const struct bird_view *view)
     AUTOFAULTS struct faults sessions = { 0 }, exports = { 0 }, filters = { 0 }, overflows = { 0 };
     int64_t now_ms = clock_mono_ms();
     if (bgp_version_faults(bird, &silence)) {
-        clear_faults(bgp);
-        report(bgp, "silence", &silence);
+        report_alone(bgp, &silence);
         return;
     }
     bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);
@@ -298,7 +298,7 @@ static void close_client(struct bgp *bgp)
     bgp->was_reachable = false;
     bgp->options.status->bird.socket = NULL;
     bird_status_clear(&bgp->options.status->bird);
-    clear_faults(bgp);
+    report_alone(bgp, NULL);
     free(bgp->socket);
     bgp->socket = NULL;
 }

@@ -119,8 +119,8 @@ void bgp_error_explain(const struct bgp_peer *peer, struct text *reason, struct 
         text_addf(
             remedy,
             "take `passive` out of %s, if the peer is passive as well; else see that the peer "
-            "has this node as a neighbor; birdc show protocols all %s",
-            peer->name, peer->name);
+            "has this node as a neighbor",
+            peer->name);
         return;
     }
     text_add(reason, *peer->last_error ? peer->last_error : "BIRD has no error to tell");
@@ -129,5 +129,4 @@ void bgp_error_explain(const struct bgp_peer *peer, struct text *reason, struct 
     while (!strstr(peer->last_error, remedies[i].words))
         i++;
     fill_in(remedies[i].remedy, peer, remedy);
-    text_addf(remedy, "; birdc show protocols all %s", peer->name);
 }

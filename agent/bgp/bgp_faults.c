@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * BIRD's state as faults. Pure; bgp.c decides when a difference has lasted long enough.
- *
- * A fault is the same fault as long as its words are, so what changes from poll to poll (BGP's
- * state while it tries, counts) is not among the words; it is in the documents.
- */
+/* BIRD's state as faults. Pure; bgp.c decides when a difference has lasted long enough. */
 #include "bgp/bgp_faults.h"
 
 #include <errno.h>
@@ -14,7 +9,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "bgp/bgp_errors.h"
-#include "plan/link_table.h"
+#include "faults/bgp.h"
+#include "faults/raise.h"
 #include "plan/route_table.h"
 
 enum { NAMED = 5 };
@@ -23,22 +19,16 @@ enum { NAMED = 5 };
 
 void bgp_silence_faults(const struct bird_status *bird, struct faults *faults)
 {
-    faults_add(
-        faults, bird->socket,
-        strstr(bird->error, strerror(EACCES))
-            ? "let agentd's user into the group of the socket (usermod -aG bird fingerpost), "
-              "and restart agentd"
-            : "start BIRD (systemctl status bird), or name its control socket in bird.socket; "
-              "without bird.socket it is not asked",
-        "what is announced is not known: %s", *bird->error ? bird->error : "BIRD does not answer");
+    const char *error = *bird->error ? bird->error : "BIRD does not answer";
+    if (strstr(bird->error, strerror(EACCES)))
+        fault_raise(faults, bird->socket, bird_socket_denied, .error = error);
+    else
+        fault_raise(faults, bird->socket, bird_silent, .error = error);
 }
 
 void bgp_socket_faults(const struct bird_status *bird, struct faults *faults)
 {
-    faults_add(faults, bird->socket,
-               "restart BIRD (systemctl restart bird): it makes its socket anew",
-               "there is no socket any more: BIRD answers on the connection that agentd has, and "
-               "takes no other");
+    fault_raise(faults, bird->socket, bird_socket_gone);
 }
 
 bool bgp_version_faults(const struct bird_status *bird, struct faults *faults)
@@ -47,11 +37,7 @@ bool bgp_version_faults(const struct bird_status *bird, struct faults *faults)
     const unsigned long major = strtoul(bird->version, &rest, 10);
     if (rest == bird->version || major >= 2)
         return false;
-    faults_add(faults, bird->socket,
-               "use BIRD 2.0.8 or later (apt install bird2), or name its socket in bird.socket",
-               "BIRD %s is too old: it has no tables for both families, and what it announces is "
-               "not known",
-               bird->version);
+    fault_raise(faults, bird->socket, bird_too_old, .version = bird->version);
     return true;
 }
 
@@ -72,72 +58,55 @@ void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct fa
     if (bird_expects_none(bird))
         return;
     if (bird->peers.count == 0) {
-        faults_add(faults, "BIRD",
-                   "give BIRD a BGP protocol with `table fingerpost4; export filter "
-                   "fingerpost_export;` (fingerpost6 for IPv6); see birdconf/",
-                   "BIRD has no BGP session: nothing is announced");
+        fault_raise(faults, "BIRD", bgp_no_session);
         return;
     }
     for (int family = 0; family < BGP_FAMILIES; family++) {
         /* What is not learned has a fault of its own. */
         if (bird->expected[family] == 0 || bird->learned[family] == 0 || is_exported(bird, family))
             continue;
-        faults_add(
-            faults, names[family],
-            "give a session `table fingerpost4; export filter fingerpost_export;` in its channel of "
-            "this family (IPv6: fingerpost6); see: birdc show protocols all",
-            "no session exports %s: the routes of table %u are announced to nobody", names[family],
-            table);
+        fault_raise(faults, names[family], bgp_family_not_exported, .family = names[family],
+                    .table = table);
     }
 }
 
 static void link_fault(const struct bgp_peer *peer, const char *place, struct faults *faults)
 {
     const char *link = peer->down_link;
-    AUTOFREE char *up = text_format("ip link set %s up", link);
-    AUTOFREE char *plug = text_format(LINK_PLUG_REMEDY, link);
-    AUTOFREE char *name = text_format("correct `interface` of %s in BIRD's configuration, or see "
-                                      "why it is not there: ip -br link",
-                                      peer->name);
     switch (peer->down_how) {
     case BGP_LINK_DOWN:
-        faults_add(faults, place, up,
-                   "the session with AS %u is down with its interface: %s is down", peer->asn,
-                   link);
+        fault_raise(faults, place, bgp_interface_down, .asn = peer->asn, .interface = link);
         break;
     case BGP_LINK_UNPLUGGED:
-        faults_add(faults, place, plug,
-                   "the session with AS %u is down with its interface: %s has no carrier",
-                   peer->asn, link);
+        fault_raise(faults, place, bgp_interface_unplugged, .asn = peer->asn, .interface = link);
         break;
     case BGP_LINK_MISSING:
-        faults_add(
-            faults, place, name,
-            "the session with AS %u is down: no interface is called %s, which it is bound to",
-            peer->asn, link);
+        fault_raise(faults, place, bgp_interface_missing, .asn = peer->asn, .interface = link,
+                    .session = peer->name);
         break;
     }
+}
+
+static void down_fault(const struct bgp_peer *peer, const char *place, struct faults *faults)
+{
+    AUTOTEXT struct text reason = { 0 }, remedy = { 0 };
+    bgp_error_explain(peer, &reason, &remedy);
+    fault_raise(faults, place, bgp_session_down, .asn = peer->asn, .reason = text_str(&reason),
+                .session = peer->name, .remedy = text_str(&remedy));
+    faults->incomplete |= text_error(&reason) < 0 || text_error(&remedy) < 0;
 }
 
 static void session_fault(const struct bgp_peer *peer, struct faults *faults)
 {
     AUTOFREE char *place = text_format("%s %s", peer->name, peer->address);
-    if (!place) {
+    if (!place)
         faults->incomplete = true;
-    } else if (peer->disabled) {
-        AUTOFREE char *remedy = text_format("birdc enable %s, or remove it from BIRD's "
-                                            "configuration",
-                                            peer->name);
-        faults_add(faults, place, remedy, "the session is disabled in BIRD");
-    } else if (*peer->down_link) {
+    else if (peer->disabled)
+        fault_raise(faults, place, bgp_session_disabled, .session = peer->name);
+    else if (*peer->down_link)
         link_fault(peer, place, faults);
-    } else {
-        AUTOTEXT struct text reason = { 0 }, remedy = { 0 };
-        bgp_error_explain(peer, &reason, &remedy);
-        faults_add(faults, place, text_str(&remedy), "the session with AS %u is down: %s",
-                   peer->asn, text_str(&reason));
-        faults->incomplete |= text_error(&reason) < 0 || text_error(&remedy) < 0;
-    }
+    else
+        down_fault(peer, place, faults);
 }
 
 /* Connecting, with nothing that has failed yet: as after a restart of BIRD. */
@@ -158,11 +127,8 @@ static bool has_session(const struct bird_status *bird, const char *name)
 /* Without it BIRD knows no interface, and ends each session with "Neighbor lost". */
 static void device_fault(const struct bird_status *bird, struct faults *faults)
 {
-    AUTOFREE char *enable = text_format("birdc enable %s", bird->device_down);
     if (*bird->device_down)
-        faults_add(faults, bird->device_down, enable,
-                   "BIRD's device protocol is disabled: it knows no interface, and no session that "
-                   "needs one comes up");
+        fault_raise(faults, bird->device_down, bird_device_disabled, .protocol = bird->device_down);
 }
 
 static bool follows_from_device(const struct bird_status *bird, const struct bgp_peer *peer)
@@ -175,14 +141,10 @@ static void missing_sessions(const struct bird_status *bird, struct faults *faul
     const struct peer_expectation *expect = &bird->expect;
     for (size_t i = 0; i < expect->name_count; i++)
         if (!has_session(bird, expect->names[i]))
-            faults_add(faults, expect->names[i],
-                       "give BIRD a protocol of this name, or correct bird.expectPeers",
-                       "BIRD has no BGP session of this name, which bird.expectPeers expects");
+            fault_raise(faults, expect->names[i], bgp_session_missing);
     if (bird->peers.count > 0 && bird->peers.count < expect->count)
-        faults_add(faults, "BIRD",
-                   "give BIRD the sessions that it lacks, or correct bird.expectPeers",
-                   "BIRD has %zu of %u BGP sessions that bird.expectPeers expects",
-                   bird->peers.count, expect->count);
+        fault_raise(faults, "BIRD", bgp_sessions_few, .have = (int64_t)bird->peers.count,
+                    .expected = expect->count);
 }
 
 bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct faults *faults)
@@ -226,7 +188,7 @@ static size_t name_networks(const struct bgp_peer *peer, const struct sorted *in
         if (!is_installed(installed, table, network))
             continue;
         if (count++ < NAMED)
-            text_addf(names, "%s%s", names->length ? ", " : ": ", prefix_str(network, buffer));
+            text_addf(names, "%s%s", names->length ? ", " : "", prefix_str(network, buffer));
     }
     if (count > NAMED)
         text_addf(names, " and %zu more", count - NAMED);
@@ -242,14 +204,8 @@ static void filter_fault(const struct bgp_peer *peer, const struct sorted *insta
         count = (size_t)peer->filtered;
     if (count == 0)
         return;
-    AUTOFREE char *remedy = text_format("look at the export filter of %s in BIRD's configuration; "
-                                        "see: birdc show route noexport %s",
-                                        peer->name, peer->name);
-    faults_add(faults, peer->name, remedy,
-               "%zu route%s of table %u %s filtered, this peer does "
-               "not get %s%s",
-               count, count == 1 ? "" : "s", table, count == 1 ? "is" : "are",
-               count == 1 ? "it" : "them", text_str(&names));
+    fault_raise(faults, peer->name, bgp_routes_filtered, .count = (int64_t)count, .table = table,
+                .session = peer->name, .routes = text_str(&names));
     faults->incomplete |= text_error(&names) < 0;
 }
 
@@ -266,30 +222,14 @@ void bgp_filter_faults(const struct bird_status *bird, const struct sorted *inst
 static void kept_fault(const struct bgp_peer *peer, int64_t hidden, uint32_t table,
                        struct faults *faults)
 {
-    AUTOFREE char *limit = text_format("raise `export limit` of %s in BIRD's configuration; see: "
-                                       "birdc show protocols all %s",
-                                       peer->name, peer->name);
-    AUTOFREE char *hop =
-        text_format("write `next hop self` in place of `next hop address` or `next hop "
-                    "keep` of %s in BIRD's configuration; birdc configure; birdc "
-                    "restart %s",
-                    peer->name, peer->name);
     char ip[IP_STRLEN];
     if (peer->limited)
-        faults_add(faults, peer->name, limit,
-                   "its export limit is reached: this peer does not get all routes of table %u",
-                   table);
+        fault_raise(faults, peer->name, bgp_export_limited, .table = table, .session = peer->name);
     if (peer->strange_next_hop.family != IP_NONE)
-        faults_add(faults, peer->name, hop,
-                   "it gives this peer routes that lead to %s, which no interface of this node has",
-                   ip_str(&peer->strange_next_hop, ip));
+        fault_raise(faults, peer->name, bgp_next_hop_strange,
+                    .next_hop = ip_str(&peer->strange_next_hop, ip), .session = peer->name);
     if (hidden > 0)
-        faults_add(faults, peer->name,
-                   "take those out of BIRD's table, or lower their preference; see: birdc show "
-                   "route all table fingerpost4 (IPv6: fingerpost6)",
-                   "this peer does not get %lld route%s of table %u: BIRD has better routes to the "
-                   "same networks",
-                   (long long)hidden, hidden == 1 ? "" : "s", table);
+        fault_raise(faults, peer->name, bgp_routes_hidden, .count = hidden, .table = table);
 }
 
 void bgp_kept_faults(const struct bird_status *bird, bool hidden, uint32_t table,
@@ -302,74 +242,45 @@ void bgp_kept_faults(const struct bird_status *bird, bool hidden, uint32_t table
     }
 }
 
-/* A route that went away makes room for another one with the next scan only. */
-static void limit_fault(const struct bird_status *bird, int family, const char *name,
-                        uint32_t table, struct faults *faults)
-{
-    const char *kernel = bird->kernel_limited[family];
-    AUTOFREE char *remedy = text_format("raise `import limit` and `receive limit` of %s in BIRD's "
-                                        "configuration, or take them out; birdc configure; birdc "
-                                        "restart %s",
-                                        kernel, kernel);
-    faults_add(faults, name, remedy,
-               "BIRD has not learned all %s routes of table %u: its kernel protocol %s has reached "
-               "its import limit",
-               name, table, kernel);
-}
-
 static void learned_none_fault(const struct bird_status *bird, int family, const char *name,
                                uint32_t table, struct faults *faults)
 {
     const char *kernel = bird->kernel_down[family], *refuses = bird->kernel_refuses[family];
-    AUTOFREE char *enable = text_format("birdc enable %s", kernel);
-    AUTOFREE char *import = text_format("give %s `import all` in BIRD's configuration, then: birdc "
-                                        "configure",
-                                        refuses);
     if (*refuses)
-        faults_add(faults, name, import,
-                   "BIRD has learned no %s route of table %u: its kernel protocol %s takes none "
-                   "(import none)",
-                   name, table, refuses);
+        fault_raise(faults, name, bird_imports_none, .family = name, .table = table,
+                    .protocol = refuses);
     else if (*kernel)
-        faults_add(faults, name, enable,
-                   "BIRD has learned no %s route of table %u: its kernel protocol %s is disabled "
-                   "in BIRD",
-                   name, table, kernel);
+        fault_raise(faults, name, bird_kernel_disabled, .family = name, .table = table,
+                    .protocol = kernel);
     else
-        faults_add(faults, name,
-                   "BIRD needs a kernel protocol with this table, this family and `learn`; "
-                   "see birdconf/",
-                   "BIRD has learned no %s route of table %u", name, table);
+        fault_raise(faults, name, bird_learned_none, .family = name, .table = table);
+}
+
+/* Of a family of which BIRD has fewer routes, or more, than the kernel. */
+static void learned_fault(const struct bird_status *bird, int family, const char *name,
+                          uint32_t table, struct faults *faults)
+{
+    if (bird->learned[family] > bird->expected[family])
+        fault_raise(faults, name, bird_routes_stale, .family = name, .table = table);
+    else if (*bird->kernel_limited[family])
+        fault_raise(faults, name, bird_import_limited, .family = name, .table = table,
+                    .protocol = bird->kernel_limited[family]);
+    else if (bird->learned[family] == 0)
+        learned_none_fault(bird, family, name, table, faults);
+    else
+        fault_raise(faults, name, bird_learned_part, .family = name, .table = table);
 }
 
 void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_FAMILIES],
                         uint32_t table, struct faults *faults)
 {
     static const char *const names[] = { [BGP_IPV4] = "IPv4", [BGP_IPV6] = "IPv6" };
-    for (int family = 0; family < BGP_FAMILIES; family++) {
-        if (!differs[family])
-            continue;
-        if (bird->learned[family] > bird->expected[family])
-            faults_add(faults, names[family],
-                       "make BIRD scan the table again: birdc reload, with the name of its kernel "
-                       "protocol",
-                       "BIRD still has %s routes that are gone from table %u", names[family],
-                       table);
-        else if (*bird->kernel_limited[family])
-            limit_fault(bird, family, names[family], table, faults);
-        else if (bird->learned[family] == 0)
-            learned_none_fault(bird, family, names[family], table, faults);
-        else
-            faults_add(
-                faults, names[family],
-                "give BIRD's kernel protocols `import all` and `netlink rx buffer 67108864;`; to scan the "
-                "table again: birdc reload, with the name of the kernel protocol",
-                "BIRD has not learned all %s routes of table %u", names[family], table);
-    }
+    for (int family = 0; family < BGP_FAMILIES; family++)
+        if (differs[family])
+            learned_fault(bird, family, names[family], table, faults);
 }
 
 void bgp_overflow_faults(struct faults *faults)
 {
-    faults_add(faults, "BIRD", "set `netlink rx buffer 67108864;` in BIRD's kernel protocols",
-               "BIRD lost notifications of the kernel: until its next scan it may lack routes");
+    fault_raise(faults, "BIRD", bird_notifications_lost);
 }

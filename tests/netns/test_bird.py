@@ -165,7 +165,7 @@ def test_a_bird_without_sessions_announces_nothing(lab):
         "the fault",
     )
     answer = agent.ctl("status")
-    assert answer.code == 1 and "BGP         WARN  0/0 peers established" in answer.out
+    assert answer.code == 2 and "BGP         FAIL  0/0 peers established" in answer.out
 
 
 def test_bird_killed_and_restarted(lab):

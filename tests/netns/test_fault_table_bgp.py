@@ -141,7 +141,7 @@ def nothing_is_exported(world):
 
 @rows(6, cause="BIRD has no BGP session: nothing is announced",
       remedy="give BIRD a BGP protocol with `table fingerpost4;",
-      says={"status": "BGP         WARN  0/0 peers established",
+      health="failed", says={"status": "BGP         FAIL  0/0 peers established",
             EXPLAIN: UNHEARD + ": BIRD has no BGP session"})
 def there_is_no_session(world):
     text = world.texts["node.conf"]

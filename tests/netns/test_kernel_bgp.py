@@ -95,7 +95,7 @@ def old_bird(path):
     return lambda: (server.shutdown(socket.SHUT_RDWR), server.close(), path.unlink())
 
 
-@rows(1105, cause="BIRD 1.6.8 is too old", remedy="use BIRD 2.0.8 or later")
+@rows(1105, cause="BIRD 1.6.8 is too old", remedy="use BIRD 2.0.8 or later", health="failed")
 def the_socket_is_that_of_an_old_bird(world):
     path = world.bird.folder / "old.ctl"
     end = old_bird(path)

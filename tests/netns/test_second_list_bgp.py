@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
 rows = Table()
 
 
-@rows(201, cause="BIRD has no BGP session: nothing is announced",
+@rows(201, cause="BIRD has no BGP session: nothing is announced", health="failed",
       remedy="give BIRD a BGP protocol with `table fingerpost4;")
 def an_upgrade_brings_the_distribution_s_configuration(world):
     """Expected: as a BIRD without sessions; the agent does not mistake its main table for ours."""

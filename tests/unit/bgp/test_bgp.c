@@ -285,6 +285,31 @@ static void bird_away_is_the_only_fault(void **state)
     assert_faults(fixture, silence);
 }
 
+static void count_changes(enum fault_change change, const struct known_fault *fault, void *context)
+{
+    (void)change;
+    (void)fault;
+    ++*(unsigned *)context;
+}
+
+/* What goes on is not let go in between, however often BIRD is asked. */
+static void an_old_bird_is_told_once(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned changes = 0;
+    fixture->bird.greeting = "0001 BIRD 1.6.8 ready.\n";
+    fixture->protocols = ONE_PEER;
+    fault_book_watch(fixture->status.faults, count_changes, &changes);
+    configure(fixture, fixture->bird.path);
+    await_change(fixture);
+    for (int i = 0; i < 3; i++)
+        pass_and_await(fixture, 1000);
+    assert_int_equal(fault_book_count(fixture->status.faults), 1);
+    assert_string_equal(known_fault_code(fault_book_at(fixture->status.faults, 0)), "bird-too-old");
+    assert_int_equal(changes, 1);
+    fault_book_watch(fixture->status.faults, NULL, NULL);
+}
+
 static void filtered_routes_of_ours_are_named(void **state)
 {
     struct fixture *fixture = *state;
@@ -458,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(routes_that_lead_to_another_host, setup, teardown),
         cmocka_unit_test_setup_teardown(a_session_may_take_a_moment_to_come_up, setup, teardown),
         cmocka_unit_test_setup_teardown(bird_away_is_the_only_fault, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_old_bird_is_told_once, setup, teardown),
         cmocka_unit_test_setup_teardown(filtered_routes_of_ours_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(missing_routes_are_a_fault_once_nothing_moves, setup,
                                         teardown),
