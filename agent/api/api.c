@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "api/body.h"
+#include "api/fault_list.h"
 #include "api/reply.h"
 #include "api/router.h"
 #include "api/view_explain_holder.h"
@@ -186,6 +187,12 @@ static void reply_backends(const struct api *api, const struct http_request *req
         reply_document(reply, 200, &out);
     else
         reply_error(reply, 404, no_service);
+}
+
+static void reply_faults_by_code(const struct api *api, const struct http_request *request,
+                                 struct http_reply *reply)
+{
+    reply_fault_list(api->state->status->faults, request, reply);
 }
 
 static void reply_flows(const struct api *api, const struct http_request *request,
@@ -388,7 +395,7 @@ static const struct api_route {
     { { "GET", "/v1/blocks", RIGHT_READ }, false, view_blocks, NULL },
     { { "GET", "/v1/services", RIGHT_READ }, false, view_services, NULL },
     { { "GET", "/v1/peers", RIGHT_READ }, false, view_peers, NULL },
-    { { "GET", "/v1/faults", RIGHT_READ }, false, view_faults, NULL },
+    { { "GET", "/v1/faults", RIGHT_READ }, false, NULL, reply_faults_by_code },
     { { "GET", "/v1/diff", RIGHT_READ }, false, view_diff, NULL },
     { { "GET", "/v1/explain", RIGHT_READ }, false, NULL, reply_explain },
     { { "GET", "/v1/trace", RIGHT_READ }, false, NULL, reply_trace },

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/document.h"
+#include "api/fault_list.h"
 #include "api/reply.h"
 #include "api/router.h"
 #include "api/view.h"
@@ -27,13 +28,6 @@ static bool is_ready(const void *state, struct text *out)
     else if (!status->election.seen)
         text_add(out, "not ready: the Lease has not been seen yet\n");
     return status->source.synced && status->election.seen;
-}
-
-static void view_controller_faults(const struct controller_state *state, struct text *out)
-{
-    struct json json = view_begin(out, "FaultList");
-    write_known_faults(&json, "items", state->status->faults);
-    view_end(&json);
 }
 
 /* As agentd tells of the pools of its folder. */
@@ -59,12 +53,12 @@ static bool has_exports(const struct controller_state *state)
 
 static const struct controller_route {
     struct route_head head;
-    void (*view)(const struct controller_state *state, struct text *out);
+    void (*view)(const struct controller_state *state, struct text *out); /* NULL: FaultList */
     bool (*is_known)(const struct controller_state *state); /* NULL: to leader and follower alike */
     const char *unknown; /* what the leader says where it is not known */
 } routes[] = {
     { { "GET", "/v1/controller", RIGHT_READ }, view_controller },
-    { { "GET", "/v1/faults", RIGHT_READ }, view_controller_faults },
+    { { "GET", "/v1/faults", RIGHT_READ }, NULL },
     { { "GET", "/v1/pools", RIGHT_READ },
       view_controller_pools,
       has_desk,
@@ -110,6 +104,9 @@ void controller_api_handle(const struct http_request *request, struct http_reply
         public_handle(&pages, context, request, reply);
     } else if (!refused && route->is_known && !route->is_known(context)) {
         reply_unknown(context, route->unknown, reply);
+    } else if (!refused && !route->view) {
+        reply_fault_list(((const struct controller_state *)context)->status->faults, request,
+                         reply);
     } else if (!refused) {
         route->view(context, &out);
         reply_document(reply, 200, &out);

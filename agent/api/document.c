@@ -39,6 +39,9 @@ void write_fault(struct json *json, const char *subsystem, const char *group,
     json_begin_object(json, NULL);
     json_string(json, "subsystem", subsystem);
     json_string(json, "group", group);
+    json_string(json, "code", fault->type ? fault->type->code : NULL);
+    json_string(json, "severity",
+                fault_severity_name(fault->type ? fault->type->severity : FAULT_DEGRADED));
     json_string(json, "place", fault->place);
     json_string(json, "message", fault->message);
     json_string(json, "remedy", fault->remedy);
@@ -49,6 +52,7 @@ void write_fault(struct json *json, const char *subsystem, const char *group,
 void write_known_fault(struct json *json, const struct known_fault *known)
 {
     const struct fault fault = {
+        .type = known->type,
         .place = (char *)known->place,
         .message = (char *)known->message,
         .remedy = (char *)known->remedy,

@@ -69,7 +69,6 @@ void view_blocks(const struct api_state *state, struct text *out);
 /* BIRD's BGP sessions, in its order. */
 void view_peers(const struct api_state *state, struct text *out);
 void view_services(const struct api_state *state, struct text *out);
-void view_faults(const struct api_state *state, struct text *out);
 void view_diff(const struct api_state *state, struct text *out);
 
 struct explain_query {

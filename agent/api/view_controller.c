@@ -33,8 +33,10 @@ static const char *health_of(const struct controller_status *status)
         return fault_book_find(book, status->source.name, "") || fails(status) ? "failed"
                                                                                : "starting";
     if (!status->election.seen)
-        return fault_book_count(book) > 0 ? "degraded" : "starting";
-    if (fault_book_count(book) > 0 || !*status->election.holder)
+        return fault_book_worst(book) >= FAULT_DEGRADED ? "degraded" : "starting";
+    if (fault_book_worst(book) == FAULT_FAILED)
+        return "failed";
+    if (fault_book_worst(book) >= FAULT_DEGRADED || !*status->election.holder)
         return "degraded";
     return "healthy";
 }

@@ -2,6 +2,7 @@
 /* Metrics of the source, of Kubernetes kind by kind, of the copy on disk, and of faults. */
 #include "api/view_metrics.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/metric.h"
@@ -141,37 +142,61 @@ void write_source_metrics(const struct source_status *source, const struct store
     write_objects(source, store, out);
 }
 
-static bool subsystem_known(const char *const *names, size_t count, const char *subsystem)
+/* How many faults of one kind a subsystem has; all that have no code are one kind. */
+struct tally {
+    const struct known_fault *first;
+    uint64_t count;
+};
+
+typedef VEC(struct tally) tally_list;
+
+static bool is_alike(const struct known_fault *a, const struct known_fault *b)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], subsystem) == 0)
-            return true;
-    return false;
+    return a->type == b->type && strcmp(a->subsystem, b->subsystem) == 0;
 }
 
-/* The count of one subsystem's faults; they stand together, since the book is in order. */
-static uint64_t count_faults(const struct fault_book *book, const char *subsystem)
+static int add_tally(tally_list *tallies, const struct known_fault *fault)
 {
-    uint64_t count = 0;
-    for (size_t i = 0; i < fault_book_count(book); i++)
-        count += strcmp(fault_book_at(book, i)->subsystem, subsystem) == 0;
-    return count;
+    vec_each(struct tally, tally, tallies) {
+        if (is_alike(tally->first, fault)) {
+            tally->count++;
+            return 0;
+        }
+    }
+    return vec_push(tallies, ((struct tally){ .first = fault, .count = 1 }));
+}
+
+static void write_tally(const struct tally *tally, struct text *out)
+{
+    text_add(out, "fingerpost_faults{");
+    metric_label(out, "subsystem", tally->first->subsystem);
+    text_add_char(out, ',');
+    metric_label(out, "code", known_fault_code(tally->first));
+    text_add_char(out, ',');
+    metric_label(out, "severity", fault_severity_name(known_fault_severity(tally->first)));
+    text_addf(out, "} %" PRIu64 "\n", tally->count);
+}
+
+static bool has_tally(const tally_list *tallies, const char *subsystem)
+{
+    vec_each(const struct tally, tally, tallies)
+        if (strcmp(tally->first->subsystem, subsystem) == 0)
+            return true;
+    return false;
 }
 
 void write_fault_metrics(const struct fault_book *book, const char *const *usual, size_t count,
                          struct text *out)
 {
-    const char *last = "";
-
+    tally_list tallies = { 0 };
+    for (size_t i = 0; i < fault_book_count(book); i++)
+        if (add_tally(&tallies, fault_book_at(book, i)) < 0)
+            out->failed = true;
     metric(out, "fingerpost_faults", "gauge", "Faults that hold now.");
     for (size_t i = 0; i < count; i++)
-        metric_sample(out, "fingerpost_faults", "subsystem", usual[i],
-                      count_faults(book, usual[i]));
-    for (size_t i = 0; i < fault_book_count(book); i++) {
-        const char *subsystem = fault_book_at(book, i)->subsystem;
-        if (strcmp(subsystem, last) != 0 && !subsystem_known(usual, count, subsystem))
-            metric_sample(out, "fingerpost_faults", "subsystem", subsystem,
-                          count_faults(book, subsystem));
-        last = subsystem;
-    }
+        if (!has_tally(&tallies, usual[i]))
+            metric_sample(out, "fingerpost_faults", "subsystem", usual[i], 0);
+    vec_each(const struct tally, tally, &tallies)
+        write_tally(tally, out);
+    vec_done(&tallies);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The documents Status and FaultList, and the one word that sums the agent up.
+ * The document Status, and the one word that sums the agent up.
  *
  * Health is derived here and nowhere else, from what the subsystems say of themselves:
- *   failed    nothing can work: the source can't be read, or the kernel refuses every route;
- *   starting  the first complete pass is still to come;
- *   degraded  something is not as it should be: a fault holds, wanted and installed differ, no
+ *   failed    nothing can work: the source can't be read, the kernel refuses every route, or a
+ * fault of severity "failed" holds; starting  the first complete pass is still to come; degraded
+ * something is not as it should be: a fault above a notice holds, wanted and installed differ, no
  *             session of BIRD is up for routes that stand, or NAT does not serve all Services yet;
  *   healthy   none of these.
  * An address that is withheld for want of endpoints is the agent doing its work, not a fault.
@@ -44,14 +44,15 @@ const char *view_health(const struct api_state *state)
 {
     const struct status *status = state->status;
     const struct route_status *routes = &status->routes;
+    const enum fault_severity worst = fault_book_worst(status->faults);
 
     if (source_unreadable(status))
         return "failed";
     if (!routes->complete)
         return "starting";
-    if (routes->wanted > 0 && routes->refused >= routes->wanted)
+    if (worst == FAULT_FAILED || (routes->wanted > 0 && routes->refused >= routes->wanted))
         return "failed";
-    if (fault_book_count(status->faults) > 0 || status->config_refused ||
+    if (worst >= FAULT_DEGRADED || status->config_refused ||
         (routes->wanted != routes->installed && !routes->pending) ||
         bird_is_unheard(&status->bird) || (status->nat.enabled && !status->nat.complete))
         return "degraded";
@@ -186,12 +187,5 @@ void view_status(const struct api_state *state, struct text *out)
     write_firewall(&json, &status->firewall);
     write_egress_status(&json, state);
     write_known_faults(&json, "faults", status->faults);
-    view_end(&json);
-}
-
-void view_faults(const struct api_state *state, struct text *out)
-{
-    struct json json = view_begin(out, "FaultList");
-    write_known_faults(&json, "items", state->status->faults);
     view_end(&json);
 }

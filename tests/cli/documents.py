@@ -17,6 +17,8 @@ LONG_AGO = (3 * 24 + 4) * 3600 + 1800  # "3d 4h", also half an hour later
 FAULT = {
     "subsystem": "manifests",
     "group": "web.yaml",
+    "code": None,
+    "severity": "degraded",
     "place": "web.yaml:12:15",
     "message": "spec.ports[0].port: 70000 is not a port",
     "remedy": "use 1..65535",

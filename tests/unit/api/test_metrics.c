@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "faults/bgp.h"
+#include "faults/raise.h"
 #include "state.h"
 
 static int setup(void **state)
@@ -86,10 +88,30 @@ static void test_faults_are_counted_by_subsystem(void **state)
     made_fault(made, "kernel", "a", "a", "x", NULL);
     made_fault(made, "kernel", "b", "b", "x", NULL);
     scrape(made, &out);
-    assert_line(&out, "fingerpost_faults{subsystem=\"routes\"} 2");
-    assert_line(&out, "fingerpost_faults{subsystem=\"kernel\"} 2");
+    assert_line(&out, "fingerpost_faults{subsystem=\"routes\",code=\"\",severity=\"degraded\"} 2");
+    assert_line(&out, "fingerpost_faults{subsystem=\"kernel\",code=\"\",severity=\"degraded\"} 2");
     const char *kernel = strstr(text_str(&out), "\"kernel\"");
     assert_null(strstr(kernel + 1, "\"kernel\""));
+}
+
+/* Those of one kind are counted together, wherever they are in the book. */
+static void test_faults_are_counted_by_code(void **state)
+{
+    struct made_state *made = *state;
+    AUTOFAULTS struct faults sessions = { 0 };
+    AUTOTEXT struct text out = { 0 };
+
+    fault_raise(&sessions, "tor1", bgp_session_missing);
+    fault_raise(&sessions, "tor1", bgp_routes_filtered, .count = 3);
+    fault_raise(&sessions, "tor2", bgp_session_missing);
+    fault_book_replace(made->status.faults, "bgp", "sessions", &sessions, 1);
+    scrape(made, &out);
+    assert_line(&out, "fingerpost_faults{subsystem=\"bgp\",code=\"bgp-session-missing\","
+                      "severity=\"degraded\"} 2");
+    assert_line(&out, "fingerpost_faults{subsystem=\"bgp\",code=\"bgp-routes-filtered\","
+                      "severity=\"degraded\"} 1");
+    assert_line(&out, "fingerpost_faults{subsystem=\"routes\"} 0");
+    assert_null(strstr(text_str(&out), "fingerpost_faults{subsystem=\"bgp\"}"));
 }
 
 static void test_peers(void **state)
@@ -182,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_STATE(test_values),
         WITH_STATE(test_faults_are_counted_by_subsystem),
+        WITH_STATE(test_faults_are_counted_by_code),
         WITH_STATE(test_peers),
         WITH_STATE(test_health_answers),
         WITH_STATE(test_labels_are_escaped),

@@ -51,10 +51,12 @@ static void test_plan_needs_no_agent(void **state)
                "'guarded':true,'heldForMs':null,'objects':[{'namespace':'default','name':'web',"
                "'origin':'loadBalancer','reason':'announced','reasonText':'announced','ports':2,"
                "'forwarding':1}]},");
-    assert_non_null(strstr(text_str(&out), "],\"nat\":[],\"egress\":null,\"exports\":null,"
-                                           "\"faults\":[{\"subsystem\":\"plan\",\"group\":\"\","
-                                           "\"place\":\"a.yaml:1:2\",\"message\":\"is broken\","
-                                           "\"remedy\":\"mend it\",\"since\":null}]}"));
+    assert_non_null(strstr(
+        text_str(&out),
+        "],\"nat\":[],\"egress\":null,\"exports\":null,"
+        "\"faults\":[{\"subsystem\":\"plan\",\"group\":\"\",\"code\":null,\"severity\":\"degraded\","
+        "\"place\":\"a.yaml:1:2\",\"message\":\"is broken\","
+        "\"remedy\":\"mend it\",\"since\":null}]}"));
 }
 
 /* One Service in both families, each with what the other has not. */

@@ -3,7 +3,10 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "api/view_faults.h"
 #include "cmocka_all.h"
+#include "faults/bgp.h"
+#include "faults/raise.h"
 #include "plan/link_table.h"
 #include "state.h"
 
@@ -77,7 +80,8 @@ static void test_status(void **state)
         "'sourcePorts':{'searched':0,'dropped':0,'refused':0},'maps':[],'bytes':0,'refusals':[]},"
         "'firewall':{'mode':'off','there':false,'openings':0,'closedAddresses':0,'added':0,"
         "'removed':0,'replaced':0,'repairs':0,'openedPackets':0,'closedPackets':0},'egress':null,"
-        "'faults':[{'subsystem':'manifests','group':'web.yaml','place':'web.yaml:3:1',"
+        "'faults':[{'subsystem':'manifests','group':'web.yaml','code':null,"
+        "'severity':'degraded','place':'web.yaml:3:1',"
         "'message':'is \\'odd\\'','remedy':'mend it','since':'2026-11-20T07:33:20Z'}]}");
 }
 
@@ -114,19 +118,53 @@ static void test_health(void **state)
     assert_string_equal(view_health(&made->api), "degraded");
 }
 
+static void all_faults(const struct api_state *state, struct text *out)
+{
+    view_fault_list(state->status->faults, NULL, out);
+}
+
+static void faults_of_a_code(const struct api_state *state, struct text *out)
+{
+    view_fault_list(state->status->faults, "bgp-no-session", out);
+}
+
 static void test_faults(void **state)
 {
     struct made_state *made = *state;
 
-    expect(made, view_faults, "{'apiVersion':'v1','kind':'FaultList','items':[]}");
+    expect(made, all_faults, "{'apiVersion':'v1','kind':'FaultList','items':[]}");
     made_fault(made, "routes", "pass", "pass", "failed", NULL);
     made_fault(made, "config", "", "agentd.yaml", "refused", "mend it");
-    expect(made, view_faults,
+    expect(made, all_faults,
            "{'apiVersion':'v1','kind':'FaultList','items':["
-           "{'subsystem':'config','group':'','place':'agentd.yaml','message':'refused',"
+           "{'subsystem':'config','group':'','code':null,'severity':'degraded',"
+           "'place':'agentd.yaml','message':'refused',"
            "'remedy':'mend it','since':'2026-11-20T07:33:20Z'},"
-           "{'subsystem':'routes','group':'pass','place':'pass','message':'failed',"
+           "{'subsystem':'routes','group':'pass','code':null,'severity':'degraded',"
+           "'place':'pass','message':'failed',"
            "'remedy':null,'since':'2026-11-20T07:33:20Z'}]}");
+    expect(made, faults_of_a_code, "{'apiVersion':'v1','kind':'FaultList','items':[]}");
+}
+
+static void test_a_fault_of_the_catalogue(void **state)
+{
+    struct made_state *made = *state;
+    AUTOFAULTS struct faults faults = { 0 };
+    assert_string_equal(view_health(&made->api), "healthy");
+    fault_raise(&faults, "tor1", bgp_session_missing);
+    fault_book_replace(made->status.faults, "bgp", "sessions", &faults, 1795246400000);
+    assert_string_equal(view_health(&made->api), "degraded");
+    fault_raise(&faults, "BIRD", bgp_no_session);
+    fault_book_replace(made->status.faults, "bgp", "sessions", &faults, 1795246400000);
+    assert_string_equal(view_health(&made->api), "failed");
+    made_fault(made, "config", "", "agentd.yaml", "refused", "mend it");
+    expect(made, faults_of_a_code,
+           "{'apiVersion':'v1','kind':'FaultList','items':["
+           "{'subsystem':'bgp','group':'sessions','code':'bgp-no-session','severity':'failed',"
+           "'place':'BIRD','message':'BIRD has no BGP session: nothing is announced',"
+           "'remedy':'give BIRD a BGP protocol with `table fingerpost4; export filter "
+           "fingerpost_export;` (fingerpost6 for IPv6); see birdconf/',"
+           "'since':'2026-11-21T07:33:20Z'}]}");
 }
 
 /* 10.96.0.1 is withheld and still installed; the foreign route is nobody's row. */
@@ -436,6 +474,7 @@ int main(void)
         WITH_STATE(test_status),
         WITH_STATE(test_health),
         WITH_STATE(test_faults),
+        WITH_STATE(test_a_fault_of_the_catalogue),
         WITH_STATE(test_routes),
         WITH_STATE(test_installed_is_the_very_route),
         WITH_STATE(test_blocks),
