@@ -16,6 +16,7 @@
 #include "agentctl/options.h"
 #include "agentctl/output.h"
 #include "base/text.h"
+#include "faults/catalogue.h"
 
 enum { AGENT_TIMEOUT_MS = 200 };
 
@@ -200,6 +201,10 @@ static void offer_value(const struct line *line, enum completes completes,
         return;
     case COMPLETES_COLUMNS:
         offer_columns(line, typed, head);
+        return;
+    case COMPLETES_CODE:
+        for (size_t i = 0; i < fault_catalogue_count(); i++)
+            offer(typed, head, fault_catalogue_at(i)->code, "");
         return;
     case COMPLETES_WORD:
         for (; *own_words; own_words++)

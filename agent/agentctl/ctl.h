@@ -41,6 +41,7 @@ struct ctl {
     int64_t wait_ms; /* -1: not asked for */
     const char *folder, *config, *node, *service;
     const char *controller;            /* plan: the controller's configuration */
+    const char *code;                  /* of faults */
     const char *reason, *announce_for; /* drain, withdraw; NULL: not given */
     const char *in;                    /* trace: where the packet comes in */
     int64_t limit;                     /* 0: not given */
@@ -53,6 +54,7 @@ struct ctl {
 /* Each returns an exit status. `args` ends with NULL. */
 int verb_status(const struct ctl *ctl, char **args);
 int verb_faults(const struct ctl *ctl, char **args);
+int verb_help_fault(const struct ctl *ctl, char **args);
 int verb_routes(const struct ctl *ctl, char **args);
 int verb_blocks(const struct ctl *ctl, char **args);
 int verb_peers(const struct ctl *ctl, char **args);

@@ -43,6 +43,7 @@ enum option_id {
     ID_FOR,
     ID_ASN,
     ID_PEER_ASN,
+    ID_CODE,
     ID_COLUMNS = 'c',
     ID_FOLDER = 'f',
     ID_OUTPUT = 'o',
@@ -88,6 +89,7 @@ const struct option_row option_rows[] = {
     { ID_SERVICE, "service", "NS/NAME", OPTION_SERVICE, "of this Service only",
       COMPLETES_SERVICE },
     { ID_LIMIT, "limit", "N", OPTION_LIMIT, "at most so many, default 100" },
+    { ID_CODE, "code", "CODE", OPTION_CODE, "faults of this kind only", COMPLETES_CODE },
     { ID_PORTS, "ports", NULL, OPTION_PORTS, "who has which source ports, on a gateway" },
     { ID_FOLDER, "folder", "DIR", OPTION_FOLDER, "the folder of manifests", COMPLETES_FOLDER },
     { ID_IN, "in", "INTERFACE", OPTION_IN, "where it comes in; host: this node itself" },
@@ -168,6 +170,14 @@ static int parse_asn(const char *string, uint32_t *ret_asn)
     return 0;
 }
 
+static int parse_code(const char *string, const char **ret_code)
+{
+    if (!*string || string[strspn(string, "abcdefghijklmnopqrstuvwxyz0123456789-")])
+        return usage_error("not a code such as bgp-session-down:", string);
+    *ret_code = string;
+    return 0;
+}
+
 /* Where an option's argument is kept as it is; NULL: it has none, or is parsed. */
 static const char **text_of(struct ctl *ctl, int id)
 {
@@ -239,6 +249,8 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
         return parse_asn(argument, &ctl->asn);
     case ID_PEER_ASN:
         return parse_asn(argument, &ctl->peer_asn);
+    case ID_CODE:
+        return parse_code(argument, &ctl->code);
     case ID_LIMIT:
         return parse_limit(argument, &ctl->limit);
     case ID_TIMEOUT:
@@ -302,6 +314,7 @@ const char *option_name(unsigned options)
         { OPTION_IN, "--in" },           { OPTION_PORTS, "--ports" },
         { OPTION_REASON, "--reason" },   { OPTION_FOR, "--for" },
         { OPTION_ASN, "--asn" },         { OPTION_CONTROLLER, "--controller" },
+        { OPTION_CODE, "--code" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

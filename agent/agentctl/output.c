@@ -83,6 +83,17 @@ void add_bytes(struct text *out, int64_t bytes)
     text_addf(out, "%.1f %s", value, units[unit]);
 }
 
+/* " (for 3m, bgp-session-down)", as far as both are there. */
+static void add_age_and_code(struct text *out, const char *ago, const char *code)
+{
+    if (!ago && !code)
+        return;
+    text_addf(out, " (%s%s%s", ago ? "for " : "", ago ? ago : "", ago && code ? ", " : "");
+    if (code)
+        add_clean(out, code);
+    text_add_char(out, ')');
+}
+
 void add_fault(struct text *out, const struct doc *fault, const char *indent)
 {
     char buffer[CLOCK_STRLEN];
@@ -92,8 +103,7 @@ void add_fault(struct text *out, const struct doc *fault, const char *indent)
     add_clean(out, field(fault, "place"));
     text_add(out, ": ");
     add_clean(out, field(fault, "message"));
-    if (ago)
-        text_addf(out, " (for %s)", ago);
+    add_age_and_code(out, ago, doc_get(fault, "code") ? field(fault, "code") : NULL);
     text_add_char(out, '\n');
     if (doc_get(fault, "remedy")) {
         text_addf(out, "%s-> ", indent);

@@ -22,6 +22,19 @@ size_t fault_count(const struct doc *status, const char *subsystem)
     return count;
 }
 
+const char *fault_state(const struct doc *status, const char *subsystem)
+{
+    const char *state = "OK";
+    doc_each(fault, doc_get(status, "faults")) {
+        if (!field_is(fault, "subsystem", subsystem) || field_is(fault, "severity", "notice"))
+            continue;
+        if (field_is(fault, "severity", "failed"))
+            return "FAIL";
+        state = "WARN";
+    }
+    return state;
+}
+
 /* Of one object among many; else it is of the host, and what is told of objects may follow from it.
  */
 static bool is_of_object(const struct doc *fault)

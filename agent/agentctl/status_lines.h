@@ -17,6 +17,8 @@ void add_line(struct text *out, const struct ctl *ctl, const char *title, const 
 
 /* The faults of one subsystem in a document that has "faults". */
 size_t fault_count(const struct doc *status, const char *subsystem);
+/* By the worst of them: "OK", which notices leave it at, "WARN" or "FAIL". */
+const char *fault_state(const struct doc *status, const char *subsystem);
 void add_faults(struct text *out, const struct ctl *ctl, const struct doc *status,
                 const char *subsystem);
 

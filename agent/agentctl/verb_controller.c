@@ -87,8 +87,7 @@ static void add_jobs(struct text *out, const struct ctl *ctl, const struct doc *
         const char *name = field(job, "name");
         add_title(&title, name);
         describe_job(job, &summary);
-        add_line(out, ctl, text_str(&title), fault_count(status, name) ? "WARN" : "OK",
-                 text_str(&summary));
+        add_line(out, ctl, text_str(&title), fault_state(status, name), text_str(&summary));
         add_faults(out, ctl, status, name);
         add_write_rows(out, doc_get(job, "writes"), status_indent);
     }
@@ -115,7 +114,7 @@ static void add_others(struct text *out, const struct ctl *ctl, const struct doc
             AUTOTEXT struct text title = { 0 }, summary = { 0 };
             add_title(&title, name);
             text_add_count(&summary, (int64_t)fault_count(status, name), "fault");
-            add_line(out, ctl, text_str(&title), "WARN", text_str(&summary));
+            add_line(out, ctl, text_str(&title), fault_state(status, name), text_str(&summary));
             add_faults(out, ctl, status, name);
         }
         last = name;
@@ -132,8 +131,8 @@ static void add_subsystem(struct text *out, const struct ctl *ctl, const struct 
     if (!state)
         return;
     add_title(&title, name);
-    if (strcmp(state, "OK") == 0 && fault_count(status, name) > 0)
-        state = "WARN";
+    if (strcmp(state, "OK") == 0)
+        state = fault_state(status, name);
     add_line(out, ctl, text_str(&title), state, text_str(&summary));
     add_faults(out, ctl, status, name);
 }

@@ -197,9 +197,11 @@ static void add_subsystems(struct text *out, const struct ctl *ctl, const struct
         const char *state = subsystems[i].describe(status, &summary);
         size_t faults = fault_count(status, name);
 
-        if (state && strcmp(state, "FAIL") != 0 && faults > 0) {
+        const char *told = fault_state(status, name);
+
+        if (state && strcmp(state, "FAIL") != 0 && strcmp(told, "OK") != 0) {
             text_add(&summary, strcmp(state, "off") == 0 ? "NAT is off" : "");
-            state = "WARN";
+            state = told;
         }
         if (!state || bad == (strcmp(state, "OK") == 0 || strcmp(state, "off") == 0))
             continue;
@@ -241,7 +243,7 @@ static void add_others(struct text *out, const struct ctl *ctl, const struct doc
             text_add_char(&title, (char)toupper((unsigned char)name[0]));
             text_add(&title, name + 1);
             text_add_count(&summary, (int64_t)fault_count(status, name), "fault");
-            add_line(out, ctl, text_str(&title), "WARN", text_str(&summary));
+            add_line(out, ctl, text_str(&title), fault_state(status, name), text_str(&summary));
             add_faults(out, ctl, status, name);
         }
         last = name;
@@ -374,7 +376,9 @@ int verb_faults(const struct ctl *ctl, char **args)
     AUTOTEXT struct text out = { 0 };
 
     (void)args;
-    int r = answer_get(ctl, "/v1/faults", &answer);
+    AUTOTEXT struct text path = { 0 };
+    text_addf(&path, "/v1/faults%s%s", ctl->code ? "?code=" : "", ctl->code ? ctl->code : "");
+    int r = answer_get(ctl, text_str(&path), &answer);
     if (r != EXIT_OK)
         return r;
     const struct doc *items = doc_get(answer.root, "items");

@@ -40,8 +40,8 @@ static int verb_version(const struct ctl *ctl, char **args)
 const struct verb verbs[] = {
     { "See", "status", "", "health on one screen; the default", 0, 0,
       OPTION_WAIT | OPTION_VERBOSE | OPTION_WATCH | OPTION_BRIEF, verb_status },
-    { "See", "faults", "", "what is wrong, since when, and what to do", 0, 0, OPTION_WATCH,
-      verb_faults },
+    { "See", "faults", "", "what is wrong, since when, and what to do", 0, 0,
+      OPTION_WATCH | OPTION_CODE, verb_faults },
     { "See", "explain", "ADDR|NS/NAME", "one address: objects, plan, kernel, BGP", 1, 1,
       OPTION_WATCH | OPTION_VERBOSE, verb_explain, .completes = COMPLETES_ADDRESS },
     { "See", "trace", "SRC DST", "what becomes of a packet, and why", 2, 2,
@@ -111,6 +111,8 @@ const struct verb verbs[] = {
     { "Help", "version", "", "the version of this command", 0, 0, 0, verb_version },
     { "Help", "help", "[VERB]", "this text, or a verb's own options", 0, 2, 0, verb_help,
       .completes = COMPLETES_VERB },
+    { "Help", "help fault", "[CODE]", "what a kind of fault means; all kinds", 0, 1, 0,
+      verb_help_fault, .completes = COMPLETES_CODE },
 };
 const size_t verb_count = ARRAY_SIZE(verbs);
 
@@ -145,7 +147,7 @@ static int verb_help(const struct ctl *ctl, char **args)
     }
     printf("\n");
     options_help(stdout, OPTIONS_USUAL);
-    printf("\nExit status: 0 good, 1 degraded, different or invalid, 2 failed, 3 no agent,\n"
+    printf("Exit status: 0 good, 1 degraded, different or invalid, 2 failed, 3 no agent,\n"
            "4 no such object, 64 usage, 77 no permission. More: man agentctl\n"
            "Example: agentctl routes --json | jq '.items[] | select(.state == \"withheld\")'\n");
     return EXIT_OK;

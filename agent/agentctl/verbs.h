@@ -28,6 +28,7 @@ enum verb_option {
     OPTION_FOR = 1 << 17,
     OPTION_ASN = 1 << 18,
     OPTION_CONTROLLER = 1 << 19,
+    OPTION_CODE = 1 << 20,
     /* Not for the table: they follow from the verb's columns. */
     OPTION_COLUMNS = 1 << 8,
     OPTION_WIDE = 1 << 9,
@@ -44,6 +45,7 @@ enum completes {
     COMPLETES_VERB,
     COMPLETES_COLUMNS, /* of the verb's table */
     COMPLETES_WORD,    /* one of the option's own */
+    COMPLETES_CODE,    /* of a fault */
 };
 
 struct verb {

@@ -17,6 +17,7 @@ AGENT = REPOSITORY / "agent"
 # The table of docs/architecture.md; room: (rooms and single headers of rooms, libraries). Every room may include itself and libc.
 ALLOWED = {
     "base": ((), ()),
+    "faults": (("base",), ()),
     "format": (("base",), ("json-c", "libyaml")),
     "loop": (("base",), ("libsystemd", "libcurl", "libmicrohttpd")),
     "config": (("base", "format"), ()),
@@ -43,13 +44,13 @@ ALLOWED = {
         ("libmnl", "libsystemd", "libbpf", "kernel"),
     ),
     "bpf": ((), ("libbpf", "kernel")),
-    "status": (("base", "bpf/abi.h", "bpf/flow_abi.h", "bpf/egress_abi.h"), ()),
+    "status": (("base", "faults", "bpf/abi.h", "bpf/flow_abi.h", "bpf/egress_abi.h"), ()),
     "engine": (
         ("base", "loop", "config", "model", "store", "plan", "apply", "status"),
         ("libsystemd",),
     ),
     "health": (("base", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
-    "bgp": (("base", "config", "client", "plan", "status"), ("libsystemd",)),
+    "bgp": (("base", "faults", "config", "client", "plan", "status"), ("libsystemd",)),
     "report": (
         ("base", "format", "loop", "config", "model", "store", "client", "plan", "status"), ("libsystemd",)
     ),
@@ -63,7 +64,7 @@ ALLOWED = {
     ),
     # It prints what store and plan hold, so it sees the values they are made of.
     "api": (
-        ("base", "format", "loop", "status", "store", "plan", "pools", "config", "model"),
+        ("base", "faults", "format", "loop", "status", "store", "plan", "pools", "config", "model"),
         ("libsystemd",),
     ),
     "agentd": (
@@ -95,7 +96,7 @@ ALLOWED = {
     # works without a daemon.
     "agentctl": (
         (
-            "base", "format", "config", "client", "doctor", "source/conflicts.h", "source/manifest.h",
+            "base", "faults", "format", "config", "client", "doctor", "source/conflicts.h", "source/manifest.h",
             "store/give.h", "plan", "api/view.h", "apply/cleanup.h",
         ),
         (),

@@ -4,6 +4,7 @@
 import json
 
 import pytest
+import schema
 
 
 def test_version(ctl):
@@ -172,3 +173,22 @@ def test_plan_with_a_broken_file_shows_the_rest(ctl, folder):
 def test_plan_of_a_folder_that_is_missing(ctl, tmp_path):
     code, output, errors = ctl.run("plan", "-f", str(tmp_path / "none"))
     assert code == 2 and output == "" and "none" in errors
+
+
+def test_help_fault_has_all_kinds_and_each(ctl):
+    code, text, _ = ctl.run("help", "fault")
+    codes = [line.split()[0] for line in text.splitlines()]
+    assert code == 0 and "bgp-session-down" in codes and len(set(codes)) == len(codes)
+    for name in codes:
+        code, text, _ = ctl.run("help", "fault", name)
+        assert code == 0 and text.startswith(f"{name} (") and "\n  means " in text
+    assert ctl.run("help", "fault", "no-such") == (
+        4, "", "agentctl: no fault has the code 'no-such' (agentctl help fault lists them)\n")
+
+
+def test_the_catalogue_is_its_schema(ctl):
+    code, text, _ = ctl.run("help", "fault", "bgp-routes-filtered", "--json")
+    document = json.loads(text)
+    schema.check(document)
+    assert code == 0 and [item["code"] for item in document["items"]] == ["bgp-routes-filtered"]
+    assert "<count> routes" in document["items"][0]["message"]

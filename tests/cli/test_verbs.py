@@ -163,6 +163,16 @@ def test_status_shows_egress_and_firewall_that_are_well(ctl, agent):
     assert "Firewall    OK    mark: 12 openings in nftables\n" in output
 
 
+def test_a_fault_shows_its_code_and_can_be_asked_for_by_it(ctl, agent):
+    down = fault(subsystem="bgp", place="tor1", message="is down", remedy=None, code="bgp-session-down")
+    agent({"/v1/faults?code=bgp-session-down": items("FaultList", [down])})
+    code, output, _ = ctl.run("faults", "--code", "bgp-session-down")
+    assert code == 1 and output.splitlines()[0] == "tor1: is down (for 3d 4h, bgp-session-down)"
+    for wrong in ("", "no such", "a&b=c"):
+        code, _, error = ctl.run("faults", "--code", wrong)
+        assert code == 64 and "not a code such as" in error
+
+
 @pytest.mark.parametrize("egress, row", [(EGRESS, "Egress      WARN  2 pods leave by"), (None, "Egress      WARN  1 fault\n")])
 def test_status_shows_faults_of_egress(ctl, agent, egress, row):
     agent({"/v1/status": documents.status(egress=egress, health="degraded", faults=[fault(subsystem="egress")])})

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made from the catalogue of faults: docs/faults.md, the journal's catalog, the codes of the schema.
+
+`GOLDEN_UPDATE=1 tools/test check` writes them anew. Run after a build; FINGERPOST_BUILD names it.
+"""
+
+import json
+import os
+import re
+import subprocess
+import textwrap
+
+import pytest
+from lab.agent import REPOSITORY, build_folder
+
+AGENT = REPOSITORY / "agent"
+UPDATE = bool(os.environ.get("GOLDEN_UPDATE"))
+
+# Rooms that raise faults of the catalogue only: no sentence of a fault stands in them.
+CONVERTED = ["bgp"]
+
+PAGE = """\
+# Faults
+
+Made from the tables in `agent/faults/`: edit those. `agentctl help fault CODE` prints one row, `agentctl faults --code CODE` what
+holds of it. A code keeps its meaning for ever. Faults that have no code yet are not listed; they count as degraded.
+
+A *notice* loses nothing. *degraded*: part of the work is not done. *failed*: a subsystem does not do its work. The health of the
+agent is the worst severity that holds. Alert on `fingerpost_faults{severity="failed"} > 0`, or by `code`.
+"""
+
+
+@pytest.fixture(name="catalogue", scope="module")
+def catalogue_fixture():
+    command = [build_folder() / "agent/agentctl/agentctl", "help", "fault", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["items"]
+
+
+def assert_made(path, text):
+    if UPDATE:
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text, f"{path.name} is not what the catalogue says"
+
+
+def row(fault):
+    lines = [f"## {fault['code']}", "", f"{fault['severity']}, since {fault['since']}. Its place names {fault['subject']}.", ""]
+    lines += [f"* Message: {fault['message']}", f"* Remedy: {fault['remedy']}"]
+    if fault["follows"]:
+        lines += ["* Follows from: " + ", ".join(f"[{code}](#{code})" for code in fault["follows"])]
+    return "\n".join([*lines, "", textwrap.fill(fault["meaning"], 120), ""]).replace("<", "\\<")
+
+
+def test_the_page_is_made_from_the_catalogue(catalogue):
+    assert_made(REPOSITORY / "docs/faults.md", "\n".join([PAGE, *map(row, catalogue)]))
+
+
+def entry(fault):
+    return "\n".join([f"-- {fault['messageId']}", "Subject: Fault: @FAULT@", "Defined-By: Fingerpost", "",
+                      f"Code: {fault['code']}", "Where: @OBJECT@", "Remedy: @REMEDY@", "",
+                      textwrap.fill(fault["meaning"], 80), ""])
+
+
+def test_the_journals_catalog_is_made_from_the_catalogue(catalogue):
+    ids = [fault["messageId"] for fault in catalogue]
+    assert all(re.fullmatch("[0-9a-f]{32}", found) for found in ids) and len(set(ids)) == len(ids)
+    head = "# SPDX-License-Identifier: Apache-2.0\n# What `journalctl -x` says of faults. Made from agent/faults/.\n"
+    assert_made(REPOSITORY / "deploy/catalog/fingerpost-faults.catalog", "\n".join([head, *map(entry, catalogue)]))
+
+
+def test_journalctl_reads_the_catalog(catalogue, tmp_path):
+    folder = tmp_path / "usr/lib/systemd/catalog"
+    folder.mkdir(parents=True)
+    (tmp_path / "var/lib/systemd/catalog").mkdir(parents=True)
+    for path in (REPOSITORY / "deploy/catalog").iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    journalctl = ["journalctl", f"--root={tmp_path}"]
+    subprocess.run([*journalctl, "--update-catalog"], check=True)
+    listed = subprocess.run([*journalctl, "--list-catalog"], check=True, capture_output=True, text=True).stdout
+    assert {fault["messageId"] for fault in catalogue} <= {line.split()[0] for line in listed.splitlines()}
+
+
+def test_the_schema_has_the_codes(catalogue):
+    path = REPOSITORY / "docs/schema/common.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["definitions"]["fault"]["properties"]["code"]["enum"] = [*(fault["code"] for fault in catalogue), None]
+    assert_made(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def test_codes_are_the_identifiers_of_the_tables(catalogue):
+    rows = [pair for table in sorted((AGENT / "faults").glob("*.def")) if table.name != "declare.def"
+            for pair in re.findall(r'^FAULT\((\w+), "([^"]+)"', table.read_text(encoding="utf-8"), re.MULTILINE)]
+    assert sorted(code for _, code in rows) == sorted(fault["code"] for fault in catalogue)
+    assert [pair for pair in rows if pair[0].replace("_", "-") != pair[1]] == []
+
+
+def test_every_fault_is_raised_somewhere(catalogue):
+    code = "".join(path.read_text(encoding="utf-8") for path in AGENT.rglob("*.c") if path.parent.name != "faults")
+    unused = [fault["code"] for fault in catalogue
+              if not re.search(rf"\b(fault_type_)?{fault['code'].replace('-', '_')}\b", code)]
+    assert unused == []
+
+
+@pytest.mark.parametrize("room", CONVERTED)
+def test_no_sentence_stands_outside_the_catalogue(room):
+    sentence = re.compile(r"\b(faults_add|place_fault|object_fault|doc_fault|doc_key_fault)\(")
+    found = [f"{path.relative_to(REPOSITORY)}:{number}" for path in sorted((AGENT / room).rglob("*.c"))
+             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if sentence.search(line)]
+    assert found == []
