@@ -179,8 +179,8 @@ class Tor(Namespace):
         "define BLOCKS6 = [ fd00:224::/64{64,128} ];\n"
         "define SERVICES4 = [ 203.0.113.0/24{32,32} ];\n"
         "define SERVICES6 = [ fd00:203::/64{128,128} ];\n"
-        "define GATEWAYS4 = [ 10.0.100.0/24{32,32} ];\n"
-        "define GATEWAYS6 = [ fd00:0:0:100::/64{128,128} ];\n"
+        "define GATEWAYS4 = 10.0.100.0/24;\n"
+        "define GATEWAYS6 = fd00:0:0:100::/64;\n"
         "log stderr all;\n"
     )
 
@@ -193,8 +193,8 @@ class Tor(Namespace):
         self.bird = None
 
     def start_bird(self, nodes, bfd):
-        template = "bfd_node" if bfd else "node"
-        sessions = "".join(
+        template = "gateway_node" if bfd else "node"
+        sessions = ('include "tor-gateways.conf";\n' if bfd else "") + "".join(
             f"protocol bgp {n}_v4 from {template}_v4 {{ neighbor {n.address4} as {n.asn}; }}\n"
             f"protocol bgp {n}_v6 from {template}_v6 {{ neighbor {n.address6} as {n.asn}; }}\n"
             for n in nodes

@@ -12,8 +12,8 @@ from test_third_list_bgp import edit_router
 
 pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
 rows = Table("fifth_list")
-TO_NODE = "export filter to_node;"
-GIVES = "export all;"
+TO_NODE = "export none; };"
+GIVES = "export all; };"
 DEVICE = "protocol device { scan time 10; }"
 ROUTES = """
 protocol static { ipv4; route 198.18.0.0/24 blackhole; route 198.18.1.0/24 blackhole; route 198.18.2.0/24 blackhole; }
