@@ -13,6 +13,7 @@
 #include "agentctl/ctl.h"
 #include "agentctl/output.h"
 #include "base/file.h"
+#include "doctor/bird_release.h"
 #include "doctor/difference.h"
 #include "doctor/setup.h"
 #include "format/json.h"
@@ -50,9 +51,10 @@ static int compare(struct made *made)
     int r = file_read(made->path, FILE_LIMIT, &made->before, &size);
     if (r < 0 && r != -ENOENT)
         return complain(made->path, r);
-    made->state = r == -ENOENT                                             ? "new"
-                  : made->kept || strcmp(made->before, made->content) == 0 ? "same"
-                                                                           : "different";
+    made->state = r == -ENOENT                               ? "new"
+                  : strcmp(made->before, made->content) == 0 ? "same"
+                  : made->kept                               ? "kept"
+                                                             : "different";
     return EXIT_OK;
 }
 
@@ -63,7 +65,7 @@ static int write_one(struct made *made)
     char *slash = folder ? strrchr(folder, '/') : NULL;
     int r = old && folder ? 0 : -ENOMEM;
 
-    if (strcmp(made->state, "same") == 0)
+    if (strcmp(made->state, "same") == 0 || strcmp(made->state, "kept") == 0)
         return EXIT_OK;
     if (r == 0 && slash && slash != folder) {
         *slash = '\0';
@@ -79,9 +81,28 @@ static int write_one(struct made *made)
     return EXIT_OK;
 }
 
+/* Which releases changed a file of birdconf/ last: the one that is there, and this program's. */
+static void add_releases(struct text *out, const struct made *made)
+{
+    int there, here;
+    const char *ours = bird_release_of(made->content, &here);
+    const char *theirs = made->before ? bird_release_of(made->before, &there) : NULL;
+
+    if (!ours)
+        return;
+    if (!made->before || strcmp(made->state, "same") == 0)
+        text_addf(out, " (of release %.*s)", here, ours);
+    else if (theirs)
+        text_addf(out, " (there of release %.*s, here of release %.*s)", there, theirs, here, ours);
+    else
+        text_addf(out, " (there of no release that it names, here of release %.*s)", here, ours);
+}
+
 static void add_words(struct text *out, const struct made *made)
 {
-    text_addf(out, "%s: %s\n", made->path, made->state);
+    text_addf(out, "%s: %s", made->path, made->state);
+    add_releases(out, made);
+    text_add_char(out, '\n');
     if (made->fixed)
         return;
     if (strcmp(made->state, "new") == 0)
@@ -90,11 +111,21 @@ static void add_words(struct text *out, const struct made *made)
         (void)difference_add(made->before, made->content, out);
 }
 
+static void add_release(struct json *json, const char *key, const char *text)
+{
+    int length;
+    const char *release = text ? bird_release_of(text, &length) : NULL;
+    AUTOFREE char *word = release ? text_format("%.*s", length, release) : NULL;
+    json_string(json, key, word);
+}
+
 static void add_json(struct json *json, const struct made *made)
 {
     json_begin_object(json, NULL);
     json_string(json, "path", made->path);
     json_string(json, "state", made->state);
+    add_release(json, "release", made->content);
+    add_release(json, "releaseThere", made->before);
     json_string(json, "content", made->content);
     json_end_object(json);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 
 struct bird_asker {
     int fd;
@@ -91,4 +92,19 @@ int bird_ask(struct bird_asker *asker, const char *question, const struct bird_r
         r = take_reply(asker);
     *ret_reply = &asker->reply;
     return r;
+}
+
+bool bird_has_symbol(struct bird_asker *asker, const char *name)
+{
+    AUTOFREE char *question = text_format("show symbols %s", name);
+    const struct bird_reply *reply;
+    if (!question || bird_ask(asker, question, &reply) < 0 || !bird_reply_ok(reply))
+        return false;
+    /* A name that it does not have gets "type: undefined", or nothing. */
+    vec_each(const struct bird_line, line, &reply->lines) {
+        const char *text = bird_reply_text(reply, line);
+        if (strncmp(text, name, strlen(name)) == 0 && !strstr(text, "undefined"))
+            return true;
+    }
+    return false;
 }

@@ -2,6 +2,7 @@
 /* Questions to BIRD, one at a time and waiting for the answer. Internal to doctor/. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -20,3 +21,6 @@ pid_t bird_asker_pid(const struct bird_asker *asker);
 
 /* Asks one thing, without a newline. The reply is borrowed until the next question. */
 int bird_ask(struct bird_asker *asker, const char *question, const struct bird_reply **ret_reply);
+
+/* True if BIRD's configuration has the name. */
+bool bird_has_symbol(struct bird_asker *asker, const char *name);

@@ -119,22 +119,6 @@ static void check_files(struct visit *visit)
                    bird_reply_last(reply));
 }
 
-/* True if BIRD's configuration has the name. */
-static bool has_symbol(struct bird_asker *asker, const char *name)
-{
-    AUTOFREE char *question = text_format("show symbols %s", name);
-    const struct bird_reply *reply;
-    if (!question || bird_ask(asker, question, &reply) < 0 || !bird_reply_ok(reply))
-        return false;
-    /* A name that it does not have gets "type: undefined", or nothing. */
-    vec_each(const struct bird_line, line, &reply->lines) {
-        const char *text = bird_reply_text(reply, line);
-        if (strncmp(text, name, strlen(name)) == 0 && !strstr(text, "undefined"))
-            return true;
-    }
-    return false;
-}
-
 static void check_include(struct visit *visit)
 {
     static const char *const names[] = {
@@ -151,7 +135,7 @@ static void check_include(struct visit *visit)
         return;
     }
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (!has_symbol(asker, names[i]))
+        if (!bird_has_symbol(asker, names[i]))
             text_addf(&missing, "%s%s", missing.length ? ", " : "", names[i]);
     if (missing.length)
         visit_fail(visit, INCLUDE_REMEDY, "BIRD does not know %s", text_str(&missing));

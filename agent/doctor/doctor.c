@@ -69,11 +69,11 @@ static int look(struct visit *visit)
 
 int doctor_examine(const struct doctor_options *options, struct findings *ret_findings)
 {
-    const struct check *const tables[] = { config_checks, user_checks,      machine_checks,
-                                           link_checks,   neighbour_checks, rival_checks,
-                                           cert_checks,   firewall_checks,  segment_checks,
-                                           store_checks,  pod_checks,       bird_checks,
-                                           kube_checks };
+    const struct check *const tables[] = { config_checks,       user_checks,      machine_checks,
+                                           link_checks,         neighbour_checks, rival_checks,
+                                           cert_checks,         firewall_checks,  segment_checks,
+                                           store_checks,        pod_checks,       bird_checks,
+                                           bird_release_checks, kube_checks };
     CLEANUP(findings_done) struct findings findings = { 0 };
     CLEANUP(visit_done)
     struct visit visit = { .path = options->config,

@@ -54,4 +54,5 @@ extern const struct check segment_checks[];
 extern const struct check store_checks[];
 extern const struct check pod_checks[];
 extern const struct check bird_checks[];
+extern const struct check bird_release_checks[];
 extern const struct check kube_checks[];

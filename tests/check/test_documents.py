@@ -22,7 +22,7 @@ FOLDERS = {"agent", "birdconf", "deploy", "docs", "tests", "tools"} | {
     path.name for path in AGENT.iterdir() if path.is_dir()
 }
 MADE_BY_THE_BUILD = {"bpf/nat.skel.h", "bpf/egress_client.skel.h", "bpf/egress_gateway.skel.h",
-                     "bpf/passage.skel.h", "doctor/fingerpost.conf.h", "doctor/classes.conf.h"}
+                     "bpf/passage.skel.h", "doctor/fingerpost.conf.h", "doctor/classes.conf.h", "doctor/releases.h"}
 CTAGS = ("--languages=C,Python", "--langmap=C:.c.h", "--kinds-C=fdsegtm", "--kinds-Python=fm")
 
 # Names that were given up since they misled, or meant something else elsewhere, and what is said now.

@@ -44,8 +44,8 @@ class Patient:
         return self.node.bird.birdc(*words)
 
     @contextlib.contextmanager
-    def bird_says(self, old, new, file="bird.conf"):
-        """BIRD with a line of its configuration changed."""
+    def bird_says(self, old, new, file="bird.conf", settle=True):
+        """BIRD with a line of its configuration changed. `settle`: it may cost sessions."""
         bird = self.node.bird
         source = bird.folder / ("node.conf" if file == "bird.conf" else file)
         text = source.read_text()
@@ -59,7 +59,8 @@ class Patient:
         finally:
             source.write_text(text)
             self.birdc("configure")
-            self.settled()
+            if settle:
+                self.settled()
 
     @contextlib.contextmanager
     def bird_is_to_say(self, old, new):

@@ -227,6 +227,18 @@ MISTAKES = {
                               " filter fingerpost_export { reject; }"),
         "bird.include", "fingerpost_attributes", "defines",
     ),
+    "bird-file-of-no-release": (
+        lambda p: p.bird_says("define FINGERPOST_RELEASE_FINGERPOST", "define OTHER", "fingerpost.conf", False),
+        "bird.release", "fingerpost.conf is of before release 0.1.0", "birdconf/fingerpost.conf",
+    ),
+    "bird-file-older": (
+        lambda p: p.bird_says('RELEASE_NODE = "0.1.0"', 'RELEASE_NODE = "0.0.9"', settle=False),
+        "bird.release", "node.conf is of release 0.0.9; release 0.1.0 changed it", "birdconf/node.conf",
+    ),
+    "bird-file-newer": (
+        lambda p: p.bird_says('RELEASE_CLASSES = "0.1.0"', 'RELEASE_CLASSES = "0.10.0"', "classes.conf", False),
+        "bird.release", "classes.conf is of release 0.10.0, newer than", "upgrade Fingerpost",
+    ),
     "no-kernel-protocol": (
         lambda p: bird(p, "disable fingerpost_v4", "enable fingerpost_v4"), "bird.kernel", "fingerpost_v4", "birdc enable",
     ),

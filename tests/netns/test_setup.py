@@ -166,7 +166,13 @@ def test_classes_are_the_operators(machine):
     classes = machine.config.with_name("classes.conf")
     classes.write_text("function fingerpost_class() {}\n")
     machine.config.with_name("fingerpost.conf").write_text("older\n")
+    shown = machine.setup()
+    assert "fingerpost.conf: different (there of no release that it names, here of release 0.1.0)" in shown.out, shown
+    assert "classes.conf: kept (there of no release that it names, here of release 0.1.0)" in shown.out, shown
     machine.written()
+    assert "fingerpost.conf: same (of release 0.1.0)" in machine.setup().out
+    [included] = [file for file in json.loads(machine.setup("--json").out)["files"] if file["path"].endswith("fingerpost.conf")]
+    assert (included["state"], included["release"], included["releaseThere"]) == ("same", "0.1.0", "0.1.0")
     assert classes.read_text() == "function fingerpost_class() {}\n"
     assert "filter fingerpost_export" in machine.config.with_name("fingerpost.conf").read_text()
     assert machine.config.with_name("fingerpost.conf.old").read_text() == "older\n"
