@@ -147,6 +147,14 @@ def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
     assert sorted(key.rsplit(".", 1)[-1] for key in keys) == sorted(known)
 
 
+def test_the_readme_names_every_verb(ctl):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.split("\n## agentctl\n", 1)[1].split("\n## ", 1)[0]
+    named = {verb for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for verb in re.findall("`([^`]+)`", row)}
+    verbs = {word for word, *_ in ctl.complete("")} - {"config"}
+    assert named == verbs | {f"{first} {word}" for first in ("config", "controller") for word, *_ in ctl.complete(first, "")}
+
+
 def examples():
     """Pieces of a configuration that documents show: (document, text)."""
     for name in ("README.md", "docs/operations.md"):
