@@ -32,7 +32,7 @@ extern const struct server server_agent, server_controller;
 /* The options as given, and what follows from the terminal. */
 struct ctl {
     bool json, wide, names; /* -o: at most one of them */
-    bool no_header, verbose, help, no_wait, watch, brief, ports, write;
+    bool no_header, verbose, help, no_wait, watch, brief, ports, write, running;
     const char *columns; /* -c as given, checked; NULL: the verb's own choice */
     enum color_when color_when;
     const struct server *server;

@@ -39,6 +39,7 @@ enum option_id {
     ID_SERVICE,
     ID_LIMIT,
     ID_PORTS,
+    ID_RUNNING,
     ID_REASON,
     ID_FOR,
     ID_ASN,
@@ -91,6 +92,7 @@ const struct option_row option_rows[] = {
     { ID_LIMIT, "limit", "N", OPTION_LIMIT, "at most so many, default 100" },
     { ID_CODE, "code", "CODE", OPTION_CODE, "faults of this kind only", COMPLETES_CODE },
     { ID_PORTS, "ports", NULL, OPTION_PORTS, "who has which source ports, on a gateway" },
+    { ID_RUNNING, "running", NULL, OPTION_RUNNING, "and whether the agent runs with it" },
     { ID_FOLDER, "folder", "DIR", OPTION_FOLDER, "the folder of manifests", COMPLETES_FOLDER },
     { ID_IN, "in", "INTERFACE", OPTION_IN, "where it comes in; host: this node itself" },
     { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "settings from this file", COMPLETES_FILE },
@@ -236,6 +238,9 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
     case ID_PORTS:
         ctl->ports = true;
         return 0;
+    case ID_RUNNING:
+        ctl->running = true;
+        return 0;
     case ID_WRITE:
         ctl->write = true;
         return 0;
@@ -314,7 +319,7 @@ const char *option_name(unsigned options)
         { OPTION_IN, "--in" },           { OPTION_PORTS, "--ports" },
         { OPTION_REASON, "--reason" },   { OPTION_FOR, "--for" },
         { OPTION_ASN, "--asn" },         { OPTION_CONTROLLER, "--controller" },
-        { OPTION_CODE, "--code" },
+        { OPTION_CODE, "--code" },       { OPTION_RUNNING, "--running" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -3,7 +3,7 @@
  * `agentctl config check [FILE]`: the daemon's own parser on a configuration, every error at once
  * as "file:line:column: message", which editors understand. `agentctl config show [FILE]`: what is
  * in force with it, default or not. The kubeconfig that a configuration names is part of it. What
- * the running agent has loaded may be older: its status says so if it refused the file.
+ * the running agent has loaded may be older: `config check --running` asks it (config_running.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentctl/answer.h"
+#include "agentctl/config_running.h"
+#include "agentctl/field.h"
 #include "agentctl/tables.h"
 #include "client/kubeconfig.h"
 #include "config/config.h"
@@ -26,7 +29,8 @@ const struct column setting_columns[] = {
 
 static const char default_path[] = "/etc/fingerpost/agentd.yaml";
 
-static void write_document(struct text *out, const char *path, const struct faults *errors)
+static void write_document(struct text *out, const char *path, const struct faults *errors,
+                           const struct config_running *both)
 {
     struct json json = { .out = out };
 
@@ -44,6 +48,7 @@ static void write_document(struct text *out, const char *path, const struct faul
         json_end_object(&json);
     }
     json_end_array(&json);
+    config_running_write(&json, both);
     json_end_object(&json);
     text_add_char(out, '\n');
 }
@@ -105,26 +110,6 @@ static void add_remedy(struct faults *errors)
     }
 }
 
-int verb_config_check(const struct ctl *ctl, char **args)
-{
-    AUTOFAULTS struct faults errors = { 0 };
-    AUTOTEXT struct text out = { 0 };
-    const char *path = args[0] ? args[0] : default_path;
-
-    int r = check(path, &errors);
-    if (r < 0 && faults_none(&errors)) {
-        fprintf(stderr, "agentctl: cannot check %s: %s\n", path, strerror(-r));
-        return check_status(r);
-    }
-    if (r == -EACCES)
-        add_remedy(&errors);
-    if (ctl->json)
-        write_document(&out, path, &errors);
-    else
-        write_lines(&out, path, &errors);
-    return ctl->json ? print_text(&out, check_status(r)) : print_lines(&out, check_status(r));
-}
-
 /* The values are JSON already, so the list is put together by hand. */
 static void write_settings(struct text *out, const char *path, const struct settings *settings)
 {
@@ -149,6 +134,77 @@ static void write_settings(struct text *out, const char *path, const struct sett
     json_end_array(&json);
     json_end_object(&json);
     text_add_char(out, '\n');
+}
+
+/* What the agent runs with, and what the file says where it is good. Returns an exit status. */
+static int ask_running(const struct ctl *ctl, const char **path, struct answer *running)
+{
+    struct ctl asking = *ctl;
+    asking.json = false; /* its answer is read, and not printed */
+    int status = answer_get(&asking, "/v1/config", running);
+    if (status == EXIT_OK && !*path)
+        *path = field(running->root, "path");
+    return status;
+}
+
+static int read_file(const char *path, struct answer *ret_file)
+{
+    CLEANUP(settings_done) struct settings settings = { 0 };
+    AUTOFAULTS struct faults errors = { 0 };
+    AUTOTEXT struct text text = { 0 };
+    if (settings_load(path, &settings, &errors) < 0)
+        return EXIT_FAILED;
+    write_settings(&text, path, &settings);
+    char *body = text_take(&text);
+    return body ? answer_of(body, ret_file) : EXIT_FAILED;
+}
+
+static int tell_check(const struct ctl *ctl, const char *path, int r, struct faults *errors,
+                      const struct answer *running)
+{
+    AUTOANSWER struct answer file = { 0 };
+    AUTOTEXT struct text out = { 0 };
+    int status = check_status(r);
+
+    if (r == -EACCES)
+        add_remedy(errors);
+    if (r == 0 && running->root) {
+        status = read_file(path, &file);
+        if (status != EXIT_OK)
+            return status;
+    }
+    const struct config_running both = { running->root, file.root };
+    if (config_running_count(&both) > 0)
+        status = EXIT_DIFFERS;
+    if (ctl->json) {
+        write_document(&out, path, errors, &both);
+        return print_text(&out, status);
+    }
+    write_lines(&out, path, errors);
+    if (both.running)
+        config_running_add(&out, &both);
+    return print_lines(&out, status);
+}
+
+int verb_config_check(const struct ctl *ctl, char **args)
+{
+    AUTOFAULTS struct faults errors = { 0 };
+    AUTOANSWER struct answer running = { 0 };
+    const char *path = args[0];
+
+    if (ctl->running) {
+        int status = ask_running(ctl, &path, &running);
+        if (status != EXIT_OK)
+            return status;
+    }
+    if (!path)
+        path = default_path;
+    int r = check(path, &errors);
+    if (r < 0 && faults_none(&errors)) {
+        fprintf(stderr, "agentctl: cannot check %s: %s\n", path, strerror(-r));
+        return check_status(r);
+    }
+    return tell_check(ctl, path, r, &errors, &running);
 }
 
 /* A string without its quotes, unless they are all there is. */

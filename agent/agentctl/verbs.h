@@ -29,6 +29,7 @@ enum verb_option {
     OPTION_ASN = 1 << 18,
     OPTION_CONTROLLER = 1 << 19,
     OPTION_CODE = 1 << 20,
+    OPTION_RUNNING = 1 << 21,
     /* Not for the table: they follow from the verb's columns. */
     OPTION_COLUMNS = 1 << 8,
     OPTION_WIDE = 1 << 9,

@@ -396,6 +396,7 @@ static const struct api_route {
     { { "GET", "/v1/services", RIGHT_READ }, false, view_services, NULL },
     { { "GET", "/v1/peers", RIGHT_READ }, false, view_peers, NULL },
     { { "GET", "/v1/faults", RIGHT_READ }, false, NULL, reply_faults_by_code },
+    { { "GET", "/v1/config", RIGHT_READ }, false, view_config, NULL },
     { { "GET", "/v1/diff", RIGHT_READ }, false, view_diff, NULL },
     { { "GET", "/v1/explain", RIGHT_READ }, false, NULL, reply_explain },
     { { "GET", "/v1/trace", RIGHT_READ }, false, NULL, reply_trace },

@@ -69,6 +69,7 @@ void view_blocks(const struct api_state *state, struct text *out);
 /* BIRD's BGP sessions, in its order. */
 void view_peers(const struct api_state *state, struct text *out);
 void view_services(const struct api_state *state, struct text *out);
+void view_config(const struct api_state *state, struct text *out);
 void view_diff(const struct api_state *state, struct text *out);
 
 struct explain_query {

@@ -407,6 +407,17 @@ int settings_load(const char *path, struct settings *ret_settings, struct faults
     return 0;
 }
 
+int settings_of(const struct config *config, struct settings *ret_settings)
+{
+    CLEANUP(settings_done) struct settings settings = { 0 };
+    const struct walk walk = { config, NULL, &settings };
+    int r = walk_keys(&walk, config_keys, "", NULL);
+    if (r < 0)
+        return r;
+    *ret_settings = TAKE_STRUCT(settings);
+    return 0;
+}
+
 void settings_done(struct settings *settings)
 {
     vec_each(struct setting, setting, &settings->list)

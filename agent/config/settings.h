@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "base/vec.h"
+#include "config/config.h"
 
 struct setting {
     char *key;     /* "routes.holdDown.initial" */
@@ -21,4 +22,6 @@ struct settings {
 
 /* Loads a file. Returns as config_load(), with the same faults. */
 int settings_load(const char *path, struct settings *ret_settings, struct faults *errors);
+/* Those of a configuration that is loaded; `line` is 0 of all. Returns 0 or -ENOMEM. */
+int settings_of(const struct config *config, struct settings *ret_settings);
 void settings_done(struct settings *settings);

@@ -192,3 +192,41 @@ def test_the_catalogue_is_its_schema(ctl):
     schema.check(document)
     assert code == 0 and [item["code"] for item in document["items"]] == ["bgp-routes-filtered"]
     assert "<count> routes" in document["items"][0]["message"]
+
+
+def test_a_file_and_what_the_agent_runs_with(ctl, agent, tmp_path):
+    """Values of every sort are compared as the file has them; the agent's own file is the default."""
+    file = tmp_path / "agentd.yaml"
+    file.write_text("node: node-1\nsource: {kubernetes: {events: false}}\n"
+                    "services: {clusterCIDRs: [10.1.0.0/16, 'fd01::/64']}\negress: {gateway: {}}\n")
+    shown = json.loads(ctl.run("config", "show", str(file), "--json")[1])["items"]
+    values = {item["key"]: item["value"] for item in shown}
+    running = {"apiVersion": "v1", "kind": "RunningConfig", "path": str(file), "loadedAt": "2026-01-01T00:00:00Z",
+               "refused": False, "items": [{"key": key, "value": values[key]} for key in values]}
+    schema.check(running)
+    server = agent({"/v1/config": running})
+    assert ctl.run("config", "check", "--running") == (0, f"{file}: ok\nThe agent runs with these settings.\n", "")
+    other = {"source.kubernetes": {"events": True}, "services.clusterCIDRs": ["10.1.0.0/16"], "node": "node-2"}
+    items = [{"key": key, "value": other.get(key, values[key])} for key in values if "egress.gateway" not in key]
+    items.append({"key": "egress.gateway", "value": None})
+    server.replies["/v1/config"] = (200, {**running, "items": items})
+    code, out, err = ctl.run("config", "check", "--running")
+    assert (code, err) == (1, "")
+    lines = out.splitlines()
+    assert lines[:4] == [
+        f"{file}: ok", "node: the agent runs with node-2, the file has node-1 (takes a restart)",
+        "source.kubernetes: the agent runs with {events: true}, the file has {events: false}",
+        "services.clusterCIDRs: the agent runs with [10.1.0.0/16], the file has [10.1.0.0/16, fd01::/64]",
+    ], out
+    assert all("egress.gateway" in line and line.endswith("(takes a restart)") for line in lines[4:-1]) and len(lines) > 5
+    assert lines[-1] == "-> systemctl restart agentd: a reload would be refused as a whole"
+    document = json.loads(ctl.run("config", "check", str(file), "--running", "--json")[1])
+    schema.check(document)
+    assert {each["takes"] for each in document["running"]["differences"]} == {"reload", "restart"}
+
+
+def test_without_an_agent_nobody_is_compared_with(ctl, tmp_path):
+    file = tmp_path / "agentd.yaml"
+    file.write_text("node: node-1\nsource: {manifests: /x}\n")
+    assert ctl.run("config", "check", str(file), "--running")[0] == 3
+    assert json.loads(ctl.run("config", "check", str(file), "--json")[1])["running"] is None

@@ -5,7 +5,12 @@ The agent is built with the address sanitizer: whoever kept a pointer into the o
 follows it ends the agent. So each part is made to do, after the reload, whatever it ever does.
 """
 
+import json
+
 import pytest
+import schema
+import yaml
+from cluster import start as start_routes
 from lab import wait, wait_equal
 from lab.traffic import wait_outcome
 from served import PORT, Service, address_of, pods, settle, start, steer
@@ -43,6 +48,59 @@ CHANGED = {
         "firewall": {"mode": "mark", "mark": "0x2000", "scope": "holder", "nodePorts": True},
     },
 }
+
+
+def unlike(agent, *words):
+    """What the agent runs with, and its file has otherwise: (key, running, file, what it takes)."""
+    document = agent.json("config", "check", *words, "--running")
+    schema.check(document)
+    assert agent.ctl("config", "check", *words, "--running").code == (1 if document["running"]["differences"] else 0)
+    return [tuple(each[name] for name in ("key", "running", "file", "takes"))
+            for each in document["running"]["differences"]]
+
+
+# One of each sort that agentd/reload.c refuses.
+RESTART = [
+    {"source": {"maxFileSize": "2MiB"}}, {"routes": {"table": 219}}, {"services": {"enabled": True}},
+    {"services": {"maps": {"services": 2048}}}, {"services": {"maps": {"endpoints": 2048}}},
+    {"pools": {"allocate": True}}, {"pods": {"enabled": True}}, {"api": {"listen": "127.0.0.1:9494"}},
+    {"egress": {"gateway": {}}}, {"paths": {"state": "/run/elsewhere"}}, {"source": {"manifests": "/run/elsewhere"}},
+]
+
+
+def merged(settings, changes):
+    both = {**settings}
+    for key, value in changes.items():
+        both[key] = merged(both.get(key) or {}, value) if isinstance(value, dict) else value
+    return both
+
+
+@pytest.mark.lab(nodes=1)
+def test_the_file_is_compared_with_what_is_in_force(lab):
+    """What a reload would do is known before: it takes what takes a reload, and refuses the rest by the key."""
+    [agent] = start_routes(lab)
+    settings, path = agent.settings, str(agent.config_file)
+    assert unlike(agent) == [] and unlike(agent, path) == []
+    schema.check(json.loads(agent.get("/v1/config")))
+    for changes in RESTART:
+        agent.write_config(yaml.safe_dump(merged(settings, changes)))
+        takes = {takes for *_, takes in unlike(agent)}
+        assert takes == {"restart"} or "restart" in takes and "egress" in changes, (changes, unlike(agent))
+        keys = [key for key, *_, takes in unlike(agent) if takes == "restart"]
+        agent.reload()
+        wait(lambda: [key for key in keys if not any(
+            key.startswith(fault["message"].split(" ")[0]) for fault in agent.faults())] == [], f"{keys} to be refused")
+    agent.write_config(yaml.safe_dump(merged(settings, CHANGED)))
+    found = unlike(agent)
+    assert ("routes.holdDown.initial", "1s", "10ms", "reload") in found and {each[3] for each in found} == {"reload"}
+    said = agent.ctl("config", "check", "--running").out
+    assert "routes.holdDown.initial: the agent runs with 1s, the file has 10ms\n" in said, said
+    assert said.endswith("-> systemctl reload agentd\n"), said
+    agent.reload()
+    wait_equal(lambda: unlike(agent), [], "what the reload has left")
+    agent.write_config("routes: {table: x}\n")
+    assert "a reload would refuse this one" in agent.ctl("config", "check", "--running").out
+    agent.write_config()
 
 
 def reloads(agent):
