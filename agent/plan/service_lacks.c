@@ -163,6 +163,29 @@ static void check_families(const struct look *look)
     }
 }
 
+/* Names of hosts, which kube-proxy passes over as well, and nothing beside them. */
+static void check_names(const struct look *look)
+{
+    const struct endpoint_slice *names = NULL;
+    for (size_t i = 0; i < look->slice_count; i++) {
+        const struct endpoint_slice *slice = look->slices[i];
+        if (slice->headless_label)
+            continue;
+        if (slice->family != IP_NONE && has_endpoint(slice))
+            return;
+        names = !names && slice->family == IP_NONE ? slice : names;
+    }
+    if (!names)
+        return;
+    AUTOFREE char *message = text_format("has names of hosts as endpoints, which nobody resolves: "
+                                         "EndpointSlice %s is of addressType FQDN",
+                                         names->object.name);
+    tell(look,
+         "write addresses into an EndpointSlice of addressType IPv4 or IPv6, or make the Service "
+         "an ExternalName",
+         message);
+}
+
 /* Ranges are for LoadBalancer addresses, by kube-proxy's rules: it would be taken for a firewall.
  */
 static void check_source_ranges(const struct look *look, const struct config *config)
@@ -240,6 +263,7 @@ void service_lacks(const struct store *store, const struct config *config,
     if (config->services.enabled)
         check_cluster_ip(&look);
     check_ports(&look);
+    check_names(&look);
     if (has_any_cluster_ip(service))
         check_families(&look);
     if (config->services.enabled) {

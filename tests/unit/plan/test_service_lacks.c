@@ -126,6 +126,23 @@ static void a_family_is_missing(void **state)
     assert_lacks(&planning, NULL);
 }
 
+/* Beside a slice of addresses, names do no harm. */
+static void names_are_no_endpoints(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_service(&planning, "web", "", CLUSTER_IP, "");
+    put(&planning, "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\naddressType: FQDN\n"
+                   "metadata: {name: names, namespace: d, labels: {kubernetes.io/service-name: "
+                   "web}}\nendpoints: [{addresses: [db.example.org]}]\n"
+                   "ports: [{name: h, port: 8080}]\n");
+    assert_lacks(&planning, "has names of hosts as endpoints, which nobody resolves: EndpointSlice "
+                            "names is of addressType FQDN");
+    put_slice(&planning, "{name: h, port: 8080}", HERE);
+    assert_lacks(&planning, NULL);
+}
+
 static void ranges_leave_external_ips_open(void **state)
 {
     (void)state;
@@ -174,6 +191,7 @@ int main(void)
         cmocka_unit_test(endpoints_that_are_local_nowhere),
         cmocka_unit_test(a_cluster_ip_is_missing),
         cmocka_unit_test(a_family_is_missing),
+        cmocka_unit_test(names_are_no_endpoints),
         cmocka_unit_test(ranges_leave_external_ips_open),
         cmocka_unit_test(hints_are_for_nodes_of_a_zone),
     };
