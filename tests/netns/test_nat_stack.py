@@ -2,6 +2,7 @@
 """Masqueraded packets in the stack: NetworkPolicies in netfilter and policies of XFRM see the client
 and the endpoint, on every way to a Service, and decide."""
 
+import json
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -119,6 +120,24 @@ def test_a_chain_that_drops_is_told_within_a_second(world):
     assert told_after(world, agent, cause) <= 1.0
     with changes(node):
         assert told_after(world, agent, cause) <= 1.0
+
+
+def test_a_pod_that_is_set_to_anothers_address_is_told(world):
+    """The kernel believes what is set for good. One that is set rightly is nothing."""
+    agent, node, pod = begin(world), world.nodes[0], world.ones["one1"]
+    real = json.loads(pod.run("ip", "-j", "link", "show", "eth0").stdout)[0]["address"]
+
+    def set_to(address):
+        node.ip("neigh", "replace", pod.address4, "lladdr", address, "dev", pod.host_end, "nud", "permanent")
+
+    assert agent.ctl("status").code == 0
+    set_to("02:00:00:00:00:99")
+    wait_equal(lambda: [(fault["place"], fault["remedy"]) for fault in agent.faults()],
+               [(f"endpoint {pod.address4}", f"ip neigh del {pod.address4} dev {pod.host_end}; and see who sets it")],
+               "the entry to be told", 30)
+    assert f"{real} answers for it" in agent.faults()[0]["message"]
+    set_to(real)
+    wait_equal(agent.faults, [], "the fault to go", 30)
 
 
 EGRESS = """

@@ -84,12 +84,24 @@ int nl_neighbour_delete(struct nl_socket *socket, const struct nl_neighbour *nei
     return nl_run(socket, &request, result);
 }
 
-static int on_state(const struct nlmsghdr *row, void *context)
+static int on_one(const struct nlmsghdr *row, void *context)
 {
     struct nl_neighbour neighbour;
     if (nl_neighbour_decode(row, &neighbour))
-        *(uint16_t *)context = neighbour.state;
+        *(struct nl_neighbour *)context = neighbour;
     return 0;
+}
+
+int nl_neighbour_get(struct nl_socket *socket, uint32_t ifindex, const struct ip *ip,
+                     struct nl_neighbour *ret_neighbour)
+{
+    struct nl_neighbour found = { .ifindex = ifindex, .ip = *ip, .state = NUD_NONE };
+    struct nl_request request;
+    begin_with(&request, RTM_GETNEIGH, 0, &found, 0);
+    int r = nl_get(socket, &request, on_one, &found);
+    if (r == 0)
+        *ret_neighbour = found;
+    return r;
 }
 
 /* Makes the kernel find out whether one is there. */
@@ -106,10 +118,9 @@ int nl_neighbour_check(struct nl_socket *socket, uint32_t ifindex, const struct 
     static const uint16_t there =
         NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT | NUD_NOARP;
     const struct nl_neighbour wanted = { .ifindex = ifindex, .ip = *ip };
-    struct nl_request request;
-    uint16_t state = NUD_NONE;
-    begin_with(&request, RTM_GETNEIGH, 0, &wanted, 0);
-    int r = nl_get(socket, &request, on_state, &state);
+    struct nl_neighbour found = wanted;
+    int r = nl_neighbour_get(socket, ifindex, ip, &found);
+    const uint16_t state = found.state;
     if (r == -ENOENT)
         r = 0;
     if (r == 0 && (!(state & there) || (state & NUD_STALE)))

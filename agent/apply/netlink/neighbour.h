@@ -39,6 +39,10 @@ int nl_neighbour_set(struct nl_socket *socket, const struct nl_neighbour *neighb
 int nl_neighbour_check(struct nl_socket *socket, uint32_t ifindex, const struct ip *ip,
                        bool *ret_answers);
 
+/* Reads one. Returns 0, -ENOENT, or -errno. */
+int nl_neighbour_get(struct nl_socket *socket, uint32_t ifindex, const struct ip *ip,
+                     struct nl_neighbour *ret_neighbour);
+
 /* Deletes the one of this interface, address and sort. Returns 0, -ENOENT, or -errno. */
 int nl_neighbour_delete(struct nl_socket *socket, const struct nl_neighbour *neighbour,
                         struct nl_result *result);

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "engine/nat/nat_set_pods.h"
 #include "engine/nat/nat_state.h"
 
 enum {
@@ -76,6 +77,8 @@ static void ask(struct nat_engine *engine, const struct ip *ip, int64_t now_ms)
         pods->list.count < SILENT_MAX && !find(pods, ip) ? link_to(engine, ip) : NULL;
     if (link && !answers(engine, link, ip))
         (void)vec_push(&pods->list, (struct nat_silent_pod){ *ip, link->ifindex, now_ms });
+    else if (link)
+        nat_set_pods_ask(engine, link->ifindex, ip, now_ms);
 }
 
 /* Goes on where the look before has ended, and begins anew behind the last Service. */
@@ -150,6 +153,7 @@ void nat_silent_pods_look(struct nat_engine *engine, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
     forget_found(engine);
+    nat_set_pods_tell(engine, &faults);
     ask_some(engine, now_ms);
     vec_each(const struct nat_silent_pod, pod, &engine->silent_pods.list) {
         if (now_ms - pod->silent_ms >= SILENT_MS)

@@ -51,6 +51,7 @@ void nat_state_done(struct nat_engine *engine)
     passage_close(engine->firewall.passage);
     vec_done(&engine->routers.list);
     vec_done(&engine->silent_pods.list);
+    nat_set_pods_done(&engine->set_pods);
     nl_close(engine->socket);
     nl_close(engine->diag);
 }

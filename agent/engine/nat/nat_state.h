@@ -21,6 +21,7 @@
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_proofs.h"
 #include "engine/nat/nat_routers.h"
+#include "engine/nat/nat_set_pods.h"
 #include "engine/nat/nat_silent_pods.h"
 #include "engine/nat/nat_triggers.h"
 #include "engine/nat/nat_upkeep.h"
@@ -86,6 +87,7 @@ struct nat_engine {
     struct nat_firewall firewall;
     struct nat_routers routers;
     struct nat_silent_pods silent_pods;
+    struct nat_set_pods set_pods;
     struct nat_answers answers;
     struct nat_own_ways own_ways;
     bool node_doubted; /* a hook was found without our program, of which the kernel tells nobody */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Pods whose MAC address somebody has set; see nat_set_pods.h.
+ *
+ * Some networks of pods set these entries, and rightly. So one is asked for at a time, by a probe
+ * that changes nobody's cache, and the answer is read at the next look. One in five seconds: a
+ * question is a packet in somebody's network. What was found wrong stays so while the entry does.
+ */
+#include "engine/nat/nat_set_pods.h"
+
+#include <linux/neighbour.h>
+#include <string.h>
+
+#include "apply/segment_socket.h"
+#include "base/text.h"
+#include "engine/nat/nat_state.h"
+
+enum { ASK_MS = 5000, WRONG_MAX = 16 };
+
+static bool is_set(const struct nl_neighbour *neighbour)
+{
+    static const uint8_t unknown[6] = { 0 };
+    return neighbour->state & (NUD_PERMANENT | NUD_NOARP) && !(neighbour->mac[0] & 1) &&
+           memcmp(neighbour->mac, unknown, sizeof(unknown)) != 0;
+}
+
+static struct nat_set_pod *find(const struct nat_set_pods *pods, const struct nl_neighbour *set)
+{
+    vec_each(struct nat_set_pod, pod, &pods->list) {
+        if (pod->set.ifindex == set->ifindex && ip_equal(&pod->set.ip, &set->ip))
+            return pod;
+    }
+    return NULL;
+}
+
+void nat_set_pods_ask(struct nat_engine *engine, uint32_t ifindex, const struct ip *pod,
+                      int64_t now_ms)
+{
+    struct nat_set_pods *pods = &engine->set_pods;
+    const struct link *link = link_find(kernel_links(engine->kernel), ifindex);
+    struct nl_neighbour set;
+    if (pods->socket || now_ms - pods->asked_ms < ASK_MS || pods->list.count == WRONG_MAX ||
+        nl_neighbour_get(engine->socket, ifindex, pod, &set) < 0 || !is_set(&set) ||
+        find(pods, &set) || !link || segment_socket_open(ifindex, &pods->socket) < 0)
+        return;
+    pods->asked = set;
+    pods->asked_ms = now_ms;
+    (void)segment_socket_send(pods->socket, SEGMENT_PROBE, pod, link->mac);
+}
+
+static void hear(struct nat_set_pods *pods)
+{
+    struct segment_claim claim;
+    while (pods->socket && segment_socket_receive(pods->socket, &claim) > 0) {
+        if (claim.is_probe || !ip_equal(&claim.ip, &pods->asked.ip) ||
+            memcmp(claim.mac, pods->asked.mac, sizeof(claim.mac)) == 0 || find(pods, &pods->asked))
+            continue;
+        struct nat_set_pod wrong = { .set = pods->asked };
+        memcpy(wrong.mac, claim.mac, sizeof(wrong.mac));
+        (void)vec_push(&pods->list, wrong);
+    }
+    segment_socket_close(pods->socket);
+    pods->socket = NULL;
+}
+
+/* Whether the entry is as it was. */
+static bool is_still(const struct nat_engine *engine, const struct nl_neighbour *set)
+{
+    struct nl_neighbour now;
+    return nl_neighbour_get(engine->socket, set->ifindex, &set->ip, &now) == 0 && is_set(&now) &&
+           memcmp(now.mac, set->mac, sizeof(now.mac)) == 0;
+}
+
+static void tell(const struct nat_engine *engine, const struct nat_set_pod *pod,
+                 struct faults *faults)
+{
+    const struct link *link = link_find(kernel_links(engine->kernel), pod->set.ifindex);
+    const char *name = link ? link->name : "its interface";
+    char ip[IP_STRLEN], set[LINK_MAC_STRLEN], mac[LINK_MAC_STRLEN];
+    AUTOFREE char *place = text_format("endpoint %s", ip_str(&pod->set.ip, ip));
+    AUTOFREE char *remedy = text_format("ip neigh del %s dev %s; and see who sets it", ip, name);
+    faults_add(faults, place ? place : "endpoint", remedy,
+               "what Services send to this pod of this node is lost: its MAC address on %s is set "
+               "to %s for good, and %s answers for it",
+               name, link_mac_str(pod->set.mac, set), link_mac_str(pod->mac, mac));
+}
+
+void nat_set_pods_tell(struct nat_engine *engine, struct faults *faults)
+{
+    struct nat_set_pods *pods = &engine->set_pods;
+    size_t kept = 0;
+    hear(pods);
+    for (size_t i = 0; i < pods->list.count; i++) {
+        if (is_still(engine, &pods->list.items[i].set))
+            pods->list.items[kept++] = pods->list.items[i];
+    }
+    pods->list.count = kept;
+    vec_each(const struct nat_set_pod, pod, &pods->list)
+        tell(engine, pod, faults);
+}
+
+void nat_set_pods_done(struct nat_set_pods *pods)
+{
+    segment_socket_close(pods->socket);
+    vec_done(&pods->list);
+}
