@@ -125,8 +125,9 @@ int document_parse(const char *bytes, size_t size, const char *file, enum reader
     return read_single(reader, ret_document, faults);
 }
 
-int document_read(const char *path, enum reader_format format, struct document **ret_document,
-                  struct faults *faults)
+static int read_file(const char *path, enum reader_format format,
+                     const struct reader_limits *limits, struct document **ret_document,
+                     struct faults *faults)
 {
     AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) {
@@ -135,9 +136,22 @@ int document_read(const char *path, enum reader_format format, struct document *
         return -error;
     }
     CLEANUP(reader_freep) struct reader *reader = NULL;
-    int r = reader_new(path, format, &single_limits, true, &reader);
+    int r = reader_new(path, format, limits, true, &reader);
     if (r < 0)
         return r;
     reader->input.fd = TAKE_FD(fd);
     return read_single(reader, ret_document, faults);
+}
+
+int document_read(const char *path, enum reader_format format, struct document **ret_document,
+                  struct faults *faults)
+{
+    return read_file(path, format, &single_limits, ret_document, faults);
+}
+
+int document_read_record(const char *path, struct document **ret_document, struct faults *faults)
+{
+    struct reader_limits limits = reader_limits_default;
+    limits.document_bytes = limits.file_bytes;
+    return read_file(path, READER_JSON, &limits, ret_document, faults);
 }

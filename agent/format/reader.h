@@ -66,3 +66,6 @@ int document_parse(const char *bytes, size_t size, const char *file, enum reader
 /* The whole file as one document, `items` included (configuration). Returns as reader_next(). */
 int document_read(const char *path, enum reader_format format, struct document **ret_document,
                   struct faults *faults);
+
+/* The same of a file that this program has written, in JSON: it may be as long as any file. */
+int document_read_record(const char *path, struct document **ret_document, struct faults *faults);

@@ -59,7 +59,7 @@ static int load(struct outside_keeper *keeper)
     AUTOFAULTS struct faults faults = { 0 };
     if (access(keeper->path, F_OK) < 0)
         return 0;
-    int r = document_read(keeper->path, READER_JSON, &document, &faults);
+    int r = document_read_record(keeper->path, &document, &faults);
     if (r == -ENOMEM)
         return r;
     const struct doc *list = r == 1 ? doc_get(document->root, "addresses") : NULL;

@@ -90,7 +90,7 @@ static int read_one(struct pool_keeper *keeper, const char *path, struct faults 
     CLEANUP(document_freep) struct document *document = NULL;
     if (access(path, F_OK) < 0 && errno == ENOENT)
         return 0;
-    int r = document_read(path, READER_JSON, &document, faults);
+    int r = document_read_record(path, &document, faults);
     if (r == 1)
         r = desk_state_read(document, &keeper->desk, faults) < 0 ? -EBADMSG : 1;
     if (r == 1 || r == -ENOMEM)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of addresses that an agent has given when its record of them is damaged or gone."""
 
+import json
+
 import pytest
 from lab import wait, wait_equal
 from test_pools_given import (FIRST, FIRST6, ONE, announced, given, gets, pool_faults, service, withdrawn,
@@ -48,6 +50,24 @@ def test_the_second_copy_counts(world, how):
     agent.settled()
     assert pool_faults(agent) == []
     gets(agent, web=OWN)
+
+
+@ONE
+def test_a_record_of_many_is_read(world):
+    """Of 12,000 Services, which is more than a MiB: nobody is renumbered by a restart."""
+    agent = world.given
+    agent.stop()
+    path = agent.folder / "state/addresses.json"
+    record = json.loads(path.read_text())
+    record["services"] += [{"namespace": "default", "name": f"gone-{number:05}-{'x' * 20}",
+                            "addresses": [f"198.18.{number >> 8}.{number & 255}"]} for number in range(12000)]
+    path.write_text(json.dumps(record))
+    assert path.stat().st_size > 1 << 20
+    (agent.folder / "state/addresses.json.copy").write_text(path.read_text())
+    older(world)
+    agent.start()
+    gets(agent, web=OWN, aaa=["203.0.113.65", "fd00:203::41"])
+    assert pool_faults(agent) == []
 
 
 def lose(agent, gone):
