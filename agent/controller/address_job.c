@@ -30,8 +30,8 @@
 #include "format/reader.h"
 #include "pools/state.h"
 
-/* A ConfigMap holds a MiB: so many claims, whose names may be long, and so many rests fit. */
-enum { CLAIMS_KEPT = 1000, RESTS_KEPT = 4096 };
+/* The data of a ConfigMap are a MiB at most: so many claims, whose names may be long, fit. */
+enum { CLAIMS_KEPT = 1000, RESTS_KEPT = 4096, STATE_MAX = 1000000 };
 
 static struct address_job *to_job(struct job *job)
 {
@@ -202,14 +202,24 @@ static int fix_claims(struct address_job *job)
     return 0;
 }
 
+/* Of those that rest, as many as fit beside the claims and the pools: the youngest. */
+static int write_state(const struct address_job *job, struct text *ret_state)
+{
+    for (size_t rests = RESTS_KEPT;; rests /= 2) {
+        text_done(ret_state);
+        desk_state_write(&job->desk, is_claimed_row, (void *)job, rests, ret_state);
+        if (text_error(ret_state) < 0 || ret_state->length < STATE_MAX || rests == 0)
+            return text_error(ret_state);
+    }
+}
+
 static int claim(struct address_job *job)
 {
     AUTOTEXT struct text state = { 0 };
     bool more = job->needs_claim && choose(job);
     if (!more && job->written == pool_desk_version(&job->desk))
         return 0;
-    desk_state_write(&job->desk, is_claimed_row, job, RESTS_KEPT, &state);
-    int r = text_error(&state) < 0 ? -ENOMEM : fix_claims(job);
+    int r = write_state(job, &state) < 0 ? -ENOMEM : fix_claims(job);
     if (r == 0) {
         job->writing = pool_desk_version(&job->desk);
         r = address_claims_write(job->claims, text_str(&state), job->seen);

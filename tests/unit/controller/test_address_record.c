@@ -80,6 +80,38 @@ static void the_record_is_bounded(void **state)
     assert_int_equal(count_of(fx, "PATCH /api/v1/namespaces/default/services/"), SERVICES);
 }
 
+/* A ConfigMap's data are a MiB at most; what rests the longest is left out, not what is given. */
+static void a_record_with_the_longest_names_fits(void **state)
+{
+    enum { RESTING = 4500, RANGES = 9000, LIMIT = 1048576, NAME_MAX_LENGTH = 63 };
+    struct fixture *fx = *state;
+    struct address_job *job = (struct address_job *)fx->job;
+    char name[NAME_MAX_LENGTH + 1];
+    fx->config.addresses.rest_ms = INT64_MAX;
+    run_job(fx, job->begun);
+    AUTOTEXT struct text pool = { 0 };
+    text_add(&pool, "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: lb, "
+                    "namespace: lb}, spec: {addresses: [198.18.99.0");
+    for (int i = 0; i < RANGES; i++)
+        text_addf(&pool, ", 198.18.%d.%d", 100 + i / 100, 100 + i % 100);
+    text_add(&pool, "]}}");
+    put(fx, text_str(&pool));
+    for (int i = 0; i < RESTING; i++) {
+        struct ip ip = { IP_V6,
+                         { 0xfd, 1, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb,
+                           0xcc, 0xdd, (uint8_t)(0x10 + i / 256), (uint8_t)(i % 256) } };
+        (void)snprintf(name, sizeof(name), "%063d", i);
+        assert_int_equal(assignments_rest(&job->desk.assignments, &ip, clock_wall_ms(), name, name),
+                         0);
+    }
+    put_service(fx, "web");
+    run_job(fx, has(fx, "web", "198.18.99.0"));
+    size_t escapes = 0;
+    for (const char *at = text_str(&fx->record); (at = strchr(at, '\\')); at++)
+        escapes++;
+    assert_in_range(fx->record.length - escapes, LIMIT / 4, LIMIT - 1);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -89,6 +121,7 @@ int main(void)
         CASE(a_record_newer_than_the_services_is_waited_for),
         CASE(what_was_seen_beyond_the_record_is_not_waited_for),
         CASE(the_record_is_bounded),
+        CASE(a_record_with_the_longest_names_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
