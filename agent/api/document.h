@@ -25,7 +25,6 @@ void write_fault(struct json *json, const char *subsystem, const char *group,
 void write_known_fault(struct json *json, const struct known_fault *known);
 void write_known_faults(struct json *json, const char *key, const struct fault_book *book);
 
-
 /* "source", "file" and "line" of an object; all null of one that is gone (NULL), the latter two of
  * one that the Kubernetes API has given. */
 void write_reading_place(struct json *json, const struct object *object);

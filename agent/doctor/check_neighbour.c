@@ -9,7 +9,6 @@
  * machine answers itself, by another interface on the same network, nothing is wrong.
  */
 #include <errno.h>
-#include <linux/neighbour.h>
 #include <poll.h>
 #include <string.h>
 
@@ -53,12 +52,10 @@ static void ask_for(struct questions *questions, const struct ip *ip, const uint
 static void find_questions(const struct visit *visit, struct nl_socket *socket,
                            const struct link *link, bool uplink, struct questions *questions)
 {
-    static const uint8_t unknown[6] = { 0 };
     AUTOVEC nl_neighbour_list neighbours = { 0 };
     (void)nl_neighbour_dump(socket, link->ifindex, false, &neighbours);
     vec_each(const struct nl_neighbour, neighbour, &neighbours) {
-        if (neighbour->state & (NUD_PERMANENT | NUD_NOARP) && !(neighbour->mac[0] & 1) &&
-            memcmp(neighbour->mac, unknown, 6) != 0)
+        if (nl_neighbour_is_set(neighbour))
             ask_for(questions, &neighbour->ip, neighbour->mac);
     }
     sorted_each(const struct link_address, address, kernel_link_addresses(visit->kernel)) {

@@ -6,7 +6,8 @@
 #include "faults/fault_type.h"
 
 /* Appends `pattern`, one of the type's, to `out`; `arguments` is the struct of the type's table,
- * or NULL: then names stand in their places, "<name>", and nothing is left out. What is wrong in a template stands as it is. */
+ * or NULL: then names stand in their places, "<name>", and nothing is left out. What is wrong in a
+ * template stands as it is. */
 void fault_render(const struct fault_type *type, const char *pattern, const void *arguments,
                   struct text *out);
 

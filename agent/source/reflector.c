@@ -294,7 +294,8 @@ static void end_burst(struct reflector *reflector)
             "see who changes so many of them (kubectl get -A -w), whether "
             "kube-apiserver has too much to do (apiserver_terminated_watchers_total "
             "of its metrics), and what stands before it";
-        status->error_wall_ms = status->error_wall_ms ? status->error_wall_ms : clock_wall_ms();
+        if (!status->error_wall_ms)
+            status->error_wall_ms = clock_wall_ms();
         status->state = KUBE_WAITING;
     }
     timer_arm(reflector->retry, backoff_next(&reflector->burst_backoff));

@@ -34,8 +34,8 @@ enum fault_change { FAULT_RAISED, FAULT_CLEARED, FAULT_CHANGED };
 
 /*
  * Called after a replacement, when the book already says what holds now: for each fault that is
- * gone, then for each that is new or whose message is another one now. The fault is borrowed during the call, which must not change the
- * book. Freeing the book clears nothing.
+ * gone, then for each that is new or whose message is another one now. The fault is borrowed during
+ * the call, which must not change the book. Freeing the book clears nothing.
  */
 typedef void (*fault_watcher)(enum fault_change change, const struct known_fault *fault,
                               void *context);

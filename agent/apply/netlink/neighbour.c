@@ -84,6 +84,13 @@ int nl_neighbour_delete(struct nl_socket *socket, const struct nl_neighbour *nei
     return nl_run(socket, &request, result);
 }
 
+bool nl_neighbour_is_set(const struct nl_neighbour *neighbour)
+{
+    static const uint8_t unknown[6] = { 0 };
+    return neighbour->state & (NUD_PERMANENT | NUD_NOARP) && !(neighbour->mac[0] & 1) &&
+           memcmp(neighbour->mac, unknown, sizeof(unknown)) != 0;
+}
+
 static int on_one(const struct nlmsghdr *row, void *context)
 {
     struct nl_neighbour neighbour;

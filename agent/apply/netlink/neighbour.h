@@ -43,6 +43,9 @@ int nl_neighbour_check(struct nl_socket *socket, uint32_t ifindex, const struct 
 int nl_neighbour_get(struct nl_socket *socket, uint32_t ifindex, const struct ip *ip,
                      struct nl_neighbour *ret_neighbour);
 
+/* Whether it has the MAC address of one host for good: the kernel asks nobody for it. */
+bool nl_neighbour_is_set(const struct nl_neighbour *neighbour);
+
 /* Deletes the one of this interface, address and sort. Returns 0, -ENOENT, or -errno. */
 int nl_neighbour_delete(struct nl_socket *socket, const struct nl_neighbour *neighbour,
                         struct nl_result *result);

@@ -8,7 +8,6 @@
  */
 #include "engine/nat/nat_set_pods.h"
 
-#include <linux/neighbour.h>
 #include <string.h>
 
 #include "apply/segment_socket.h"
@@ -16,13 +15,6 @@
 #include "engine/nat/nat_state.h"
 
 enum { ASK_MS = 5000, WRONG_MAX = 16 };
-
-static bool is_set(const struct nl_neighbour *neighbour)
-{
-    static const uint8_t unknown[6] = { 0 };
-    return neighbour->state & (NUD_PERMANENT | NUD_NOARP) && !(neighbour->mac[0] & 1) &&
-           memcmp(neighbour->mac, unknown, sizeof(unknown)) != 0;
-}
 
 static struct nat_set_pod *find(const struct nat_set_pods *pods, const struct nl_neighbour *set)
 {
@@ -40,7 +32,7 @@ void nat_set_pods_ask(struct nat_engine *engine, uint32_t ifindex, const struct 
     const struct link *link = link_find(kernel_links(engine->kernel), ifindex);
     struct nl_neighbour set;
     if (pods->socket || now_ms - pods->asked_ms < ASK_MS || pods->list.count == WRONG_MAX ||
-        nl_neighbour_get(engine->socket, ifindex, pod, &set) < 0 || !is_set(&set) ||
+        nl_neighbour_get(engine->socket, ifindex, pod, &set) < 0 || !nl_neighbour_is_set(&set) ||
         find(pods, &set) || !link || segment_socket_open(ifindex, &pods->socket) < 0)
         return;
     pods->asked = set;
@@ -67,8 +59,8 @@ static void hear(struct nat_set_pods *pods)
 static bool is_still(const struct nat_engine *engine, const struct nl_neighbour *set)
 {
     struct nl_neighbour now;
-    return nl_neighbour_get(engine->socket, set->ifindex, &set->ip, &now) == 0 && is_set(&now) &&
-           memcmp(now.mac, set->mac, sizeof(now.mac)) == 0;
+    return nl_neighbour_get(engine->socket, set->ifindex, &set->ip, &now) == 0 &&
+           nl_neighbour_is_set(&now) && memcmp(now.mac, set->mac, sizeof(now.mac)) == 0;
 }
 
 static void tell(const struct nat_engine *engine, const struct nat_set_pod *pod,
