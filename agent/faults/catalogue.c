@@ -6,6 +6,8 @@
 
 #include "base/macro.h"
 #include "faults/bgp.h"
+#include "faults/claims.h"
+#include "faults/node.h"
 
 #define NOTHING
 #define NUMBER(name_) { .name = #name_, .kind = FAULT_NUMBER_ARGUMENT },

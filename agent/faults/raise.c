@@ -15,14 +15,16 @@ void fault_raise_type(struct faults *faults, const char *place, const struct fau
     fault_render(type, type->message, arguments, &message);
     if (type->remedy)
         fault_render(type, type->remedy, arguments, &remedy);
+    const bool mends = text_error(&remedy) < 0 || *text_str(&remedy);
 
     struct fault fault = {
         .type = type,
         .key = text_take(&key),
         .place = place ? strdup(place) : NULL,
         .message = text_take(&message),
-        .remedy = type->remedy ? text_take(&remedy) : NULL,
+        .remedy = mends ? text_take(&remedy) : NULL,
     };
+    text_done(&remedy);
     faults_push(faults, fault,
-                fault.key && fault.place && fault.message && (!type->remedy || fault.remedy));
+                fault.key && fault.place && fault.message && (!mends || fault.remedy));
 }

@@ -10,7 +10,8 @@
  *
  *   fault_raise(faults, peer->name, bgp_routes_filtered, .count = 3, .peer = peer->name);
  *
- * Texts are borrowed during the call. Arguments that are not given are empty, or 0. Without memory
+ * Texts are borrowed during the call. Arguments that are not given are empty, or 0; a remedy that
+ * is empty then is none. Without memory
  * the list is incomplete, as with faults_add(); a place of NULL is one without memory.
  */
 #define fault_raise(faults, place, id, ...) \

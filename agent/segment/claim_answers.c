@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/claims.h"
+#include "faults/raise.h"
 #include "segment/claims_inside.h"
 
 enum { ARP_NEVER = 8 };
@@ -19,13 +21,11 @@ static void check_interface(const struct claim_address *address, struct faults *
     const char *const names[] = { address->interface, "all" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         AUTOFREE char *key = setting_key("ipv4", names[i], "arp_ignore");
-        AUTOFREE char *remedy = key ? text_format("sysctl -w %s=0", key) : NULL;
         char ip[IP_STRLEN];
         long value;
         if (key && setting_read(key, &value) == 0 && value == ARP_NEVER)
-            faults_add(faults, key, remedy,
-                       "is %ld: nobody is told where the claimed address %s is", value,
-                       ip_str(&address->ip, ip));
+            fault_raise(faults, key, claim_arp_ignored, .value = value,
+                        .address = ip_str(&address->ip, ip), .setting = key);
     }
 }
 

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/remedy.h"
+#include "faults/claims.h"
+#include "faults/raise.h"
 #include "segment/claims_inside.h"
 
 enum {
@@ -30,13 +32,17 @@ static enum claim_state state_of(const struct own_claim *claim, const struct cla
 
 /* ---- Rows ---- */
 
+static const char *refusal_words(int error)
+{
+    return error == -EEXIST ? "somebody else has made it here" : strerror(-error);
+}
+
 static void say_taken(const struct claim_address *address, struct claim_row *row)
 {
     char mac[LINK_MAC_STRLEN];
     if (address->error)
         (void)snprintf(row->why, sizeof(row->why), "this node's kernel refuses it: %s",
-                       address->error == -EEXIST ? "somebody else has made it here"
-                                                 : strerror(-address->error));
+                       refusal_words(address->error));
     else
         (void)snprintf(row->why, sizeof(row->why), "%s has it",
                        link_mac_str(address->announcing.mac, mac));
@@ -124,9 +130,6 @@ static void tell(const struct claims *claims, const char *group, const struct fa
         log_error("addresses: no memory to keep the faults of \"%s\"", group);
 }
 
-static const char take_it_off[] = "take it off that machine, or give the Service another address; "
-                                  "if it is a node: addresses.group must be alike on all";
-
 /* Or is probed for once more, after it was. */
 static bool is_taken(const struct announcing *announcing)
 {
@@ -144,19 +147,16 @@ static void tell_taken(const struct claims *claims)
             if (!(*claim)->has_right)
                 continue;
             if (announcing_is_rivalled(&address->announcing))
-                faults_add(&faults, place, take_it_off,
-                           "another machine has the address, too: %s on %s; hosts of the segment "
-                           "reach the one or the other",
-                           link_mac_str(address->announcing.mac, mac), address->interface);
+                fault_raise(&faults, place, claim_address_contested,
+                            .mac = link_mac_str(address->announcing.mac, mac),
+                            .interface = address->interface);
             else if (is_taken(&address->announcing))
-                faults_add(&faults, place, take_it_off,
-                           "another machine has the address: %s on %s; it is not used here",
-                           link_mac_str(address->announcing.mac, mac), address->interface);
+                fault_raise(&faults, place, claim_address_taken,
+                            .mac = link_mac_str(address->announcing.mac, mac),
+                            .interface = address->interface);
             else if (address->error)
-                faults_add(&faults, place, "ip addr del it, if it is not to be there",
-                           "the kernel refuses the address on %s: %s", address->interface,
-                           address->error == -EEXIST ? "somebody else has made it here"
-                                                     : strerror(-address->error));
+                fault_raise(&faults, place, claim_address_refused, .interface = address->interface,
+                            .reason = refusal_words(address->error));
         }
     }
     tell(claims, "conflicts", &faults);
@@ -193,13 +193,13 @@ static void add_slow(const struct claims *claims, const struct own_claim *claim,
     const struct tenure_rules *rules = &claim->tenure.rules;
     char place[HOLDING_KEY_MAX + 16];
     (void)snprintf(place, sizeof(place), "%s %s", claims->options.store.ops->name, claim->key);
-    faults_add(
-        faults, place,
-        "see why the store's writes are slow (etcd's disk; of Leases, admission webhooks), or "
-        "lengthen addresses.duration on all nodes",
-        "a write %s %.1f s; a claim of %" PRId64 " s can't be kept above %.1f s",
-        claim->failures ? "was not answered in" : "took", (double)claim->slowest_ms / SECOND_MS,
-        rules->duration_ms / SECOND_MS, (double)tenure_keepable_ms(rules) / SECOND_MS);
+    char took[24], keepable[24];
+    (void)snprintf(took, sizeof(took), "%.1f", (double)claim->slowest_ms / SECOND_MS);
+    (void)snprintf(keepable, sizeof(keepable), "%.1f",
+                   (double)tenure_keepable_ms(rules) / SECOND_MS);
+    fault_raise(faults, place, claim_store_slow,
+                .how = claim->failures ? "was not answered in" : "took", .took = took,
+                .duration = rules->duration_ms / SECOND_MS, .keepable = keepable);
 }
 
 /* A member of the store that is started anew takes the watch with it, and another one has it soon.
@@ -223,19 +223,19 @@ static void tell_store(const struct claims *claims)
     const struct own_claim *claim = failing(claims), *slow_one = slow(claims);
     if (claim) {
         (void)snprintf(place, sizeof(place), "%s %s", name, claim->key);
-        faults_add(&faults, place, claim->remedy, "a claim can't be asked for: %s", claim->trouble);
+        fault_raise(&faults, place, claim_write_failed, .reason = claim->trouble,
+                    .remedy = claim->remedy);
     } else if (is_deaf(claims, clock_boot_ms())) {
         (void)snprintf(place, sizeof(place), "%ss", name);
-        faults_add(&faults, place, claims->watch_remedy, "claims of others are heard of late: %s",
-                   claims->watch_trouble);
+        fault_raise(&faults, place, claim_watch_lost, .reason = claims->watch_trouble,
+                    .remedy = claims->watch_remedy);
     }
     if (slow_one && !claim)
         add_slow(claims, slow_one, &faults);
     if (claims->removal.trouble[0] && !claim) {
         (void)snprintf(place, sizeof(place), "%s %s", name, claims->removal.key);
-        faults_add(&faults, place, claims->removal.remedy,
-                   "nobody wants this claim any more, and it can't be deleted: %s",
-                   claims->removal.trouble);
+        fault_raise(&faults, place, claim_delete_failed, .reason = claims->removal.trouble,
+                    .remedy = claims->removal.remedy);
     }
     tell(claims, "store", &faults);
 }
@@ -251,10 +251,8 @@ static void tell_stuck(const struct claims *claims)
             continue;
         (void)snprintf(place, sizeof(place), "%s %s", claims->options.store.ops->name,
                        (*claim)->key);
-        faults_add(&faults, place, "if it does not have the address, write an empty holderIdentity",
-                   "%s has it for %" PRId64
-                   " min from each renewal by this record, and does not renew it",
-                   tenure->seen.holder, (tenure->bound_ms + MINUTE_MS - 1) / MINUTE_MS);
+        fault_raise(&faults, place, claim_record_stuck, .holder = tenure->seen.holder,
+                    .minutes = (tenure->bound_ms + MINUTE_MS - 1) / MINUTE_MS);
     }
     tell(claims, "records", &faults);
 }
@@ -282,9 +280,9 @@ static void tell_nobody(const struct claims *claims)
         if (claim_nobody_ms(*claim) > now_ms)
             continue;
         vec_each(const struct claim_address, address, &(*claim)->addresses)
-            faults_add(&faults, ip_str(&address->ip, text), let_one_have_it((*claim)->reason),
-                       "no node has the address; not this one: %s",
-                       placement_words((*claim)->reason));
+            fault_raise(&faults, ip_str(&address->ip, text), claim_no_holder,
+                        .reason = placement_words((*claim)->reason),
+                        .remedy = let_one_have_it((*claim)->reason));
     }
     tell(claims, "nobody", &faults);
 }
@@ -296,10 +294,10 @@ static void tell_wires(const struct claims *claims)
         vec_each(const struct claim_address, address, &(*claim)->addresses) {
             int error = address->ifindex ? wires_error(claims->wires, address->ifindex) : 0;
             if (error < 0)
-                faults_add(&faults, address->interface,
-                           error == -EPERM ? "give agentd CAP_NET_RAW: claim-addresses.conf"
-                                           : remedy_for_kernel(error),
-                           "no packet socket: %s; no address is claimed on it", strerror(-error));
+                fault_raise(
+                    &faults, address->interface, claim_no_packet_socket, .reason = strerror(-error),
+                    .remedy = error == -EPERM ? "give agentd CAP_NET_RAW: claim-addresses.conf"
+                                              : remedy_for_kernel(error));
         }
     }
     tell(claims, "interfaces", &faults);

@@ -17,6 +17,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "faults/node.h"
+#include "faults/raise.h"
 #include "format/json.h"
 #include "format/reader.h"
 #include "loop/timer.h"
@@ -137,9 +139,8 @@ static void take(struct standing_keeper *keeper, const struct kept *kept)
 static void tell_unread(const char *path, const struct faults *why, struct faults *faults)
 {
     vec_each(const struct fault, fault, &why->list)
-        faults_add(faults, fault->place,
-                   "agentctl drain or undrain writes it anew: whichever this node is to be",
-                   "%s; %s is left aside, and this node serves", fault->message, path);
+        fault_raise(faults, fault->place, node_state_unread, .reason = fault->message,
+                    .path = path);
     faults->incomplete |= why->incomplete;
 }
 
@@ -277,20 +278,11 @@ static void report_node(struct standing_keeper *keeper)
     struct status *status = keeper->options.status;
     AUTOFAULTS struct faults faults = { 0 };
     if (status->standing.node_gone)
-        faults_add(&faults, "Node", "put the object back, or run: agentctl cleanup",
-                   "the Node object %s was deleted: this node's blocks and service addresses are "
-                   "withdrawn",
-                   keeper->config->node);
+        fault_raise(&faults, "Node", node_deleted, .node = keeper->config->node);
     else if (keeper->waiting_for_node)
-        faults_add(&faults, "Node", "put the object back if the node shall stay",
-                   "the Node object %s was deleted: routes are withdrawn soon",
-                   keeper->config->node);
+        fault_raise(&faults, "Node", node_deleted_lately, .node = keeper->config->node);
     else if (keeper->unknown)
-        faults_add(&faults, "Node",
-                   "set `node:` in agentd.yaml to this node's name among the Nodes (kubectl get "
-                   "nodes), or add the object",
-                   "no Node object is called %s: no block and no endpoint counts as this node's",
-                   keeper->config->node);
+        fault_raise(&faults, "Node", node_unknown, .node = keeper->config->node);
     (void)fault_book_replace(status->faults, "routes", "node", &faults, clock_wall_ms());
 }
 

@@ -31,7 +31,7 @@ ALLOWED = {
         ("base", "format", "config", "model", "store", "bpf/abi.h", "bpf/flow_abi.h"), ("kernel",)
     ),
     "pools": (("base", "format", "config", "model", "store", "plan", "status"), ()),
-    "standing": (("base", "format", "loop", "config", "plan", "status"), ("libsystemd",)),
+    "standing": (("base", "faults", "format", "loop", "config", "plan", "status"), ("libsystemd",)),
     "apply": (
         (
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
@@ -56,7 +56,7 @@ ALLOWED = {
     ),
     "segment": (
         (
-            "base", "format", "loop", "config", "model", "store", "client", "plan", "status", "apply/kept.h",
+            "base", "faults", "format", "loop", "config", "model", "store", "client", "plan", "status", "apply/kept.h",
             "apply/segment_frame.h", "apply/segment_socket.h", "apply/settings.h", "apply/netlink/neighbour.h",
             "apply/netlink/nl.h",
         ),
