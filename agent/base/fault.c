@@ -41,6 +41,20 @@ void faults_push(struct faults *faults, struct fault fault, bool whole)
     }
 }
 
+void faults_add_copy(struct faults *faults, const char *place, const struct fault *fault)
+{
+    struct fault copy = {
+        .type = fault->type,
+        .key = fault->key ? strdup(fault->key) : NULL,
+        .place = strdup(place),
+        .message = strdup(fault->message),
+        .remedy = fault->remedy ? strdup(fault->remedy) : NULL,
+    };
+    faults_push(faults, copy,
+                copy.place && copy.message && !copy.key == !fault->key &&
+                    !copy.remedy == !fault->remedy);
+}
+
 void faults_take(struct faults *faults, struct faults *from)
 {
     faults->incomplete |= from->incomplete;

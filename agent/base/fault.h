@@ -37,6 +37,9 @@ struct faults {
 void faults_add(struct faults *faults, const char *place, const char *remedy, const char *format,
                 ...) PRINTF_LIKE(4, 5);
 
+/* Adds a copy of a fault at a place, which may be its own. */
+void faults_add_copy(struct faults *faults, const char *place, const struct fault *fault);
+
 /* Adds a fault that is made already, and takes it over. One that is not `whole`, since memory ran
  * out while it was made, is freed, and the list is incomplete. */
 void faults_push(struct faults *faults, struct fault fault, bool whole);

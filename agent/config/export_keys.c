@@ -129,7 +129,7 @@ static void add_at_key(struct parse *parse, const struct doc *section, const str
     if (node)
         doc_fault(parse->document, node, parse->errors, "%s; %s", fault->message, fault->remedy);
     else
-        faults_add(parse->errors, fault->place, fault->remedy, "%s", fault->message);
+        faults_add_copy(parse->errors, fault->place, fault);
 }
 
 void export_check_at(struct parse *parse, const struct doc *section,

@@ -58,7 +58,7 @@ static void tell_claims(const struct address_job *job)
     AUTOFAULTS struct faults faults = { 0 };
     address_claims_faults(job->claims, &faults);
     vec_each(const struct fault, fault, &job->unreadable.list)
-        faults_add(&faults, fault->place, fault->remedy, "%s", fault->message);
+        faults_add_copy(&faults, fault->place, fault);
     (void)fault_book_replace(job->job.board->faults, "addresses", "claims", &faults,
                              clock_wall_ms());
 }

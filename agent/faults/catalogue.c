@@ -8,6 +8,7 @@
 #include "faults/bgp.h"
 #include "faults/claims.h"
 #include "faults/node.h"
+#include "faults/pools.h"
 
 #define NOTHING
 #define NUMBER(name_) { .name = #name_, .kind = FAULT_NUMBER_ARGUMENT },

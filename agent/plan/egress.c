@@ -28,7 +28,7 @@ static void tell_once(struct faults *faults, size_t from, struct faults *more)
 {
     vec_each(const struct fault, fault, &more->list) {
         if (!is_told(faults, from, fault))
-            faults_add(faults, fault->place, fault->remedy, "%s", fault->message);
+            faults_add_copy(faults, fault->place, fault);
     }
     faults->incomplete |= more->incomplete;
 }

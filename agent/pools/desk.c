@@ -202,7 +202,7 @@ const struct pool *pool_desk_find(const struct pool_desk *desk, const struct obj
 void pool_desk_faults(const struct pool_desk *desk, struct faults *faults)
 {
     vec_each(const struct fault, fault, &desk->overlaps.list)
-        faults_add(faults, fault->place, fault->remedy, "%s", fault->message);
+        faults_add_copy(faults, fault->place, fault);
     pools_in_force_faults(&desk->pools, faults);
     assignment_faults(&desk->assignments, faults);
 }

@@ -16,6 +16,8 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/pools.h"
+#include "faults/raise.h"
 #include "model/encode.h"
 
 enum { LOSERS_SHOWN = 5 };
@@ -316,11 +318,8 @@ void pools_in_force_faults(const struct pools_in_force *pools, struct faults *fa
 {
     vec_each(const struct refused_edit, edit, &pools->refused) {
         AUTOFREE char *place = text_format("IPAddressPool %s/%s", edit->namespace, edit->name);
-        faults_add(faults, place ? place : "IPAddressPool",
-                   "leave these addresses in a pool for them, or take them from the Services first",
-                   "%s is refused, and the pool stays as it was: %u Service%s would lose an "
-                   "address: %s",
-                   edit->removal ? "its removal" : "its edit", edit->losers,
-                   edit->losers == 1 ? "" : "s", edit->who);
+        fault_raise(faults, place, pool_edit_refused,
+                    .what = edit->removal ? "its removal" : "its edit", .losers = edit->losers,
+                    .services = edit->who);
     }
 }

@@ -24,6 +24,8 @@
 #include "base/macro.h"
 #include "base/ours.h"
 #include "base/text.h"
+#include "faults/pools.h"
+#include "faults/raise.h"
 #include "format/json.h"
 #include "format/reader.h"
 #include "plan/advertised.h"
@@ -209,25 +211,17 @@ static void add_faults(const struct outside_keeper *keeper, const struct outside
                        struct faults *faults)
 {
     const struct object *object = &outsider->service->object;
-    AUTOFREE char *text = text_format("Service %s/%s", object->namespace, object->name);
-    const char *place = text ? text : "Service";
+    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
     if (outsider->kept.count)
-        faults_add(faults, place,
-                   "put it into an IPAddressPool (autoAssign: false gives it to nobody else), or "
-                   "into services.loadBalancerIPs; or take it out of the Service's status",
-                   "%s was served before there were IPAddressPools, and is in none of them: it is "
-                   "served as before",
-                   text_str(&outsider->served));
+        fault_raise(faults, place, pool_address_outside_kept,
+                    .addresses = text_str(&outsider->served));
     if (outsider->rest.length && !outsider->service->assigned &&
         (outsider->kept.count || keeper->late))
-        faults_add(faults, place,
-                   "put it into an IPAddressPool, or into services.loadBalancerIPs; or take it out "
-                   "of the Service's status",
-                   "%s is in no IPAddressPool: this node does not serve it; %s",
-                   text_str(&outsider->rest),
-                   keeper->late ? "it came after the pools, and can't know whether other nodes "
-                                  "have served it before, and still do"
-                                : "what is written into a status after the first pool needs one");
+        fault_raise(faults, place, pool_address_outside, .addresses = text_str(&outsider->rest),
+                    .reason = keeper->late
+                                  ? "it came after the pools, and can't know whether other nodes "
+                                    "have served it before, and still do"
+                                  : "what is written into a status after the first pool needs one");
 }
 
 static int keep_one(struct outside_keeper *keeper, const struct service *service,
@@ -283,10 +277,7 @@ static int look(struct outside_keeper *keeper, struct faults *faults)
         keeper->known = true;
         int written = save(keeper);
         if (written < 0)
-            faults_add(faults, keeper->path, "make room, or let the agent write there",
-                       "cannot be written: %s; addresses outside of pools are not served any more "
-                       "after a restart",
-                       strerror(-written));
+            fault_raise(faults, keeper->path, pool_outside_unwritten, .reason = strerror(-written));
     }
     sorted_done(&served);
     return r < 0 ? r : keep_all(keeper, faults);

@@ -28,6 +28,8 @@
 #include "base/macro.h"
 #include "base/ours.h"
 #include "base/text.h"
+#include "faults/pools.h"
+#include "faults/raise.h"
 #include "format/reader.h"
 #include "plan/advertised.h"
 #include "plan/route_table.h"
@@ -116,9 +118,7 @@ static int load(struct pool_keeper *keeper)
     else
         keeper->record = first == 0 && second == 0 ? RECORD_NONE : RECORD_DAMAGED;
     if (second == 1 && first < 0)
-        faults_add(&faults, keeper->path, "look at the disk; the next start ends this fault",
-                   "can't be read: its second copy counts, and it is kept as %s.damaged-TIME",
-                   keeper->path);
+        fault_raise(&faults, keeper->path, pool_record_copied, .path = keeper->path);
     if (second == 1 && first == 0)
         log_warning("%s is gone: its second copy counts", keeper->path);
     tell(keeper, "state", &faults);
@@ -174,9 +174,7 @@ static void save(struct pool_keeper *keeper)
     if (r == 0)
         r = file_write_atomic(keeper->copy, text_str(&text), text.length);
     if (r < 0)
-        faults_add(&faults, keeper->path, "make room, or let the agent write there",
-                   "cannot be written: %s; LoadBalancer addresses may be others after a restart",
-                   strerror(-r));
+        fault_raise(&faults, keeper->path, pool_record_unwritten, .reason = strerror(-r));
     keeper->unsaved = r < 0;
     keeper->saved_version = pool_desk_version(&keeper->desk);
     tell(keeper, "writing", &faults);
@@ -269,12 +267,7 @@ static void tell_unheeded(const struct pool_keeper *keeper)
         if (!to_service(object)->unheeded)
             continue;
         AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
-        faults_add(&faults, place ? place : "Service",
-                   "write the address that it has (agentctl services) into status.loadBalancer of "
-                   "its manifest, or none; or take the other from whoever has it, and change the "
-                   "manifest then",
-                   "is not given what its status in the manifest says: %s",
-                   to_service(object)->unheeded);
+        fault_raise(&faults, place, pool_status_unheeded, .reason = to_service(object)->unheeded);
     }
     tell(keeper, "unheeded", &faults);
 }
@@ -399,24 +392,14 @@ static void add_unowned(const struct pool_keeper *keeper, const struct ip *ip,
                         struct faults *faults)
 {
     char text[IP_STRLEN];
-    AUTOFREE char *remedy = text_format(
-        "write it into status.loadBalancer in the manifest of the Service that has it; if none "
-        "has: ip route del blackhole %s table %u",
-        ip_str(ip, text), keeper->options.config->routes.table);
-    faults_add(faults, text, remedy,
-               "this node announces it, it is of a pool, and nobody knows which Service was given "
-               "it: it stays announced, and only who names it gets it");
+    fault_raise(faults, ip_str(ip, text), pool_address_unowned, .address = text,
+                .table = keeper->options.config->routes.table);
 }
 
 static void add_unknown(const struct pool_keeper *keeper, struct faults *faults)
 {
-    AUTOFREE char *remedy = text_format(
-        "put a good copy in its place, or write the addresses into status.loadBalancer of the "
-        "manifests; or, to have all others given anew: echo '{}' > %s; then restart agentd",
-        keeper->path);
-    faults_add(faults, keeper->path, remedy,
-               "%s, and its second copy neither: who lacks an address is given none",
-               keeper->record == RECORD_NONE ? "is gone" : "can't be read");
+    fault_raise(faults, keeper->path, pool_record_unreadable, .path = keeper->path,
+                .what = keeper->record == RECORD_NONE ? "is gone" : "can't be read");
 }
 
 static void tell_record(const struct pool_keeper *keeper)

@@ -133,7 +133,7 @@ static int note(struct kube_objects *objects, struct arrival *arrival)
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         trouble.faults.incomplete |= lists[i]->incomplete;
         vec_each(const struct fault, fault, &lists[i]->list)
-            faults_add(&trouble.faults, arrival->place, fault->remedy, "%s", fault->message);
+            faults_add_copy(&trouble.faults, arrival->place, fault);
     }
     if (faults_none(&trouble.faults))
         return 0;
@@ -297,7 +297,7 @@ int kube_objects_refuse(struct kube_objects *objects, const char *text, const st
         return -ENOMEM;
     arrival.errors.incomplete = why->incomplete;
     vec_each(const struct fault, fault, &why->list)
-        faults_add(&arrival.errors, fault->place, fault->remedy, "%s", fault->message);
+        faults_add_copy(&arrival.errors, fault->place, fault);
     int r = arrive(objects, &arrival);
     return r < 0 ? r : found;
 }
@@ -375,7 +375,7 @@ void kube_objects_faults(const struct kube_objects *objects, struct faults *faul
             break;
         faults->incomplete |= trouble->faults.incomplete;
         vec_each(const struct fault, fault, &trouble->faults.list)
-            faults_add(faults, fault->place, fault->remedy, "%s", fault->message);
+            faults_add_copy(faults, fault->place, fault);
     }
     if (objects->troubles.count > MOST_TOLD)
         faults_add(faults, kind_name(objects->kind), "mend those that are told, and see which come",

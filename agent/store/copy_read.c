@@ -215,7 +215,7 @@ static int put_all(struct copy_reader *reader, const char *origin, struct store 
             return r;
     }
     vec_each(const struct fault, fault, &reader->refused.list)
-        faults_add(reader->faults, fault->place, fault->remedy, "%s", fault->message);
+        faults_add_copy(reader->faults, fault->place, fault);
     return 1;
 }
 

@@ -30,7 +30,7 @@ ALLOWED = {
     "plan": (
         ("base", "format", "config", "model", "store", "bpf/abi.h", "bpf/flow_abi.h"), ("kernel",)
     ),
-    "pools": (("base", "format", "config", "model", "store", "plan", "status"), ()),
+    "pools": (("base", "faults", "format", "config", "model", "store", "plan", "status"), ()),
     "standing": (("base", "faults", "format", "loop", "config", "plan", "status"), ("libsystemd",)),
     "apply": (
         (

@@ -107,6 +107,22 @@ static void a_fault_is_raised(void **state)
     assert_string_not_equal(first->key, second->key);
 }
 
+static void a_copy_is_the_same_fault_at_another_place(void **state)
+{
+    (void)state;
+    AUTOFAULTS struct faults faults = { 0 };
+    fault_raise(&faults, "here", sample, .count = 1, .peer = "tor1");
+    const struct fault before = faults.list.items[0];
+    faults_add_copy(&faults, "there", &before);
+    assert_int_equal(faults.list.count, 2);
+    const struct fault *first = &faults.list.items[0], *copy = &faults.list.items[1];
+    assert_ptr_equal(copy->type, &fault_type_sample);
+    assert_string_equal(copy->place, "there");
+    assert_string_equal(copy->key, first->key);
+    assert_string_equal(copy->message, first->message);
+    assert_string_equal(copy->remedy, first->remedy);
+}
+
 static void a_place_without_memory_makes_the_list_incomplete(void **state)
 {
     (void)state;
@@ -125,6 +141,7 @@ int main(void)
         cmocka_unit_test(arguments_are_no_templates),
         cmocka_unit_test(what_is_unsound_is_found),
         cmocka_unit_test(a_fault_is_raised),
+        cmocka_unit_test(a_copy_is_the_same_fault_at_another_place),
         cmocka_unit_test(a_place_without_memory_makes_the_list_incomplete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
