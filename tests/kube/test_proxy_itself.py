@@ -98,6 +98,12 @@ def comes_elsewhere(case, packet):
     return packet.origin == judge.ELSEWHERE
 
 
+def has_a_forged_source(case, packet):
+    """14.18: its source is behind another interface. kube-proxy leaves that to the kernel's rp_filter, of which the
+    tracer knows nothing."""
+    return judge.is_forged(case.things, case.settings, packet)
+
+
 def has_a_borrowed_source(case, packet):
     """Made here with a Service's address for source: the tracer tells the node by its addresses."""
     return packet.origin == judge.HERE and packet.source not in live.OWN_ADDRESSES[case.family]
@@ -170,7 +176,7 @@ def is_for_an_address_nobody_leads_here(case, packet):
     return judge.is_unled(case.things, case.settings, node, case.found, packet)
 
 
-LEFT_OUT = (is_for_an_address_nobody_leads_here, comes_elsewhere, has_a_borrowed_source, is_for_a_contested_place,
+LEFT_OUT = (is_for_an_address_nobody_leads_here, comes_elsewhere, has_a_forged_source, has_a_borrowed_source, is_for_a_contested_place,
             is_for_a_contested_address, is_for_another_proxy, is_for_copies_that_differ,
             is_for_another_frontend_at_last, is_a_pod_by_its_way_in)
 

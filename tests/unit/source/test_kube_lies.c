@@ -71,8 +71,8 @@ static void an_older_list_is_not_believed(void **state)
     static const char *const forms[] = {
         "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"%s\"},\"items\":[%s]}",
         /* That of custom resources: after each item of a lie comes what it is. */
-        "{\"items\":[%2$s,{\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\"},\"spec\":7}],"
-        "\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"%1$s\"}}",
+        ("{\"items\":[%2$s,{\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\"},\"spec\":7}],"
+         "\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"%1$s\"}}"),
         "{\"kind\":\"ServiceList\",\"items\":[%2$s],\"metadata\":{\"resourceVersion\":\"%1$s\"}}",
     };
     fx->lists[KIND_SERVICE] = WEB;
