@@ -113,7 +113,8 @@ GLOBAL int decide(struct __sk_buff *skb, __u32 pick)
         return 0;
     struct verdict *verdict = &room->verdict;
     __builtin_memset(verdict, 0, sizeof(*verdict));
-    verdict->origin = origin_of(skb, &room->packet);
+    room->source = source_of(control, &room->packet);
+    verdict->origin = origin_of(skb, &room->packet, room->source);
     choose(control, &room->packet, pick, verdict);
     if (verdict->act == NAT_ACT_FORWARD && is_unseen(skb, &room->packet))
         verdict->masquerade = NAT_MASQUERADE_YES;
@@ -363,7 +364,7 @@ GLOBAL int judge(struct __sk_buff *skb)
     if (verdict->act == NAT_ACT_FORWARD) {
         if (opens_nothing(packet))
             return drop(skb, packet, verdict->service, NAT_CAUSE_INVALID);
-        room->came = came_ask(skb);
+        room->came = came_first(skb, packet, room->source);
         if (room->came == CAME_WRONG)
             return drop(skb, packet, verdict->service, NAT_CAUSE_REVERSE_PATH);
         if (verdict->affinity_s)

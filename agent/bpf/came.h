@@ -52,22 +52,6 @@ ALWAYS_INLINE int is_link_local(const struct packet *packet)
            (packet->tuple.src.bytes[1] & 0xc0) == 0x80;
 }
 
-/* Whether the source may be a pod's: it is in their networks, or none of its family is known. */
-ALWAYS_INLINE int may_be_pod(const struct nat_control *control, const struct packet *packet)
-{
-    int known = 0, four = packet->family == 4;
-    for (__u32 i = 0; i < NAT_MAX_POD_NETS; i++) {
-        if (i >= control->pod_net_count)
-            break;
-        if (net_is_ipv4(&control->pod_nets[i]) != four)
-            continue;
-        known = 1;
-        if (net_has(&control->pod_nets[i], &packet->tuple.src))
-            return 1;
-    }
-    return !known;
-}
-
 /* Whether the frame is from the hardware address that the next hop of `way` has, as far as it is
  * known. What comes by svc0 has another one by then. */
 ALWAYS_INLINE int is_from_neighbour(struct __sk_buff *skb, const struct packet *packet,
@@ -118,12 +102,13 @@ GLOBAL int came_ask(struct __sk_buff *skb)
     const struct packet *packet = &room->packet;
     struct way *way = &room->way;
     __u32 in = came_in(skb, packet);
-    if (packet->hook == NAT_HOOK_UPLINK_IN && !may_be_pod(control, packet))
-        return CAME_RIGHT; /* most flows begin so */
+    __u32 source = source_of(control, packet);
+    if (source == SOURCE_OTHER && packet->hook == NAT_HOOK_UPLINK_IN)
+        return CAME_RIGHT;
     __u32 back = in ? came_back_of(in) : NAT_BACK_UNKNOWN;
     if (back == NAT_BACK_UNKNOWN || is_link_local(packet))
         return CAME_UNCHECKED;
-    if (back == NAT_BACK_ANY && !may_be_pod(control, packet))
+    if (back == NAT_BACK_ANY && source == SOURCE_OTHER)
         return CAME_RIGHT;
     const struct nat_addr *to = &packet->tuple.src, *from = &packet->tuple.dst;
     ways_ask(skb, packet->family, WAY_FRAGMENT, from, to, way);
@@ -132,6 +117,14 @@ GLOBAL int came_ask(struct __sk_buff *skb)
         return is;
     way_ask_from(skb, LO_IFINDEX, packet->family, WAY_FRAGMENT, from, to, way);
     return came_by_way(skb, packet, way, in, back);
+}
+
+/* The same for a packet that begins a flow. Most come by an uplink, and from no pod. */
+ALWAYS_INLINE int came_first(struct __sk_buff *skb, const struct packet *packet, __u32 source)
+{
+    if (source == SOURCE_OTHER && packet->hook == NAT_HOOK_UPLINK_IN)
+        return CAME_RIGHT;
+    return came_ask(skb);
 }
 
 /* The word of "came" for packets of a half that came in by `in`; NULL: the slot has none. */

@@ -75,6 +75,7 @@ struct scratch {
     struct claim claim;
     struct nat_tuple to;
     struct way way;
+    __u32 source;         /* of the packet that was judged last: enum source */
     __u32 way_found;      /* `way` is that of the flow being made, found for its first packet */
     __u32 came;           /* the packet that begins a flow: enum came */
     __u32 reopens;        /* the flow being made takes the place of one that is over, */

@@ -60,15 +60,15 @@ ALWAYS_INLINE int net_is_ipv4(const struct nat_net *net)
            net->net.words[2] == bpf_htonl(0xffff);
 }
 
-/*
- * Whether a pod sends the packet: by its source address, where pod networks of its family are
- * known, or else by the interface that it comes in by.
- */
-GLOBAL int is_from_pod(const struct packet *packet)
+enum source {
+    SOURCE_OTHER,   /* no pod */
+    SOURCE_POD,     /* an address of a pod network */
+    SOURCE_UNKNOWN, /* no pod network of the family is known */
+};
+
+/* Whose address the packet's source is. */
+ALWAYS_INLINE __u32 source_of(const struct nat_control *control, const struct packet *packet)
 {
-    const struct nat_control *control = control_get();
-    if (!control || !packet)
-        return 0;
     int known = 0, four = packet->family == 4;
     for (__u32 i = 0; i < NAT_MAX_POD_NETS; i++) {
         if (i >= control->pod_net_count)
@@ -77,9 +77,16 @@ GLOBAL int is_from_pod(const struct packet *packet)
             continue;
         known = 1;
         if (net_has(&control->pod_nets[i], &packet->tuple.src))
-            return 1;
+            return SOURCE_POD;
     }
-    return !known && packet->hook == NAT_HOOK_POD_IN;
+    return known ? SOURCE_OTHER : SOURCE_UNKNOWN;
+}
+
+/* Whether a pod sends the packet: where no pod network is known, by the interface that it came in
+ * by. */
+ALWAYS_INLINE int is_from_pod(const struct packet *packet, __u32 source)
+{
+    return source == SOURCE_POD || (source == SOURCE_UNKNOWN && packet->hook == NAT_HOOK_POD_IN);
 }
 
 ALWAYS_INLINE int in_service_nets(const struct nat_control *control, const struct nat_addr *addr)

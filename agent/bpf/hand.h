@@ -36,9 +36,9 @@ ALWAYS_INLINE int is_own(struct __sk_buff *skb, const struct packet *packet)
            skb->ingress_ifindex == 0;
 }
 
-ALWAYS_INLINE __u8 origin_of(struct __sk_buff *skb, const struct packet *packet)
+ALWAYS_INLINE __u8 origin_of(struct __sk_buff *skb, const struct packet *packet, __u32 source)
 {
-    if (is_from_pod(packet))
+    if (is_from_pod(packet, source))
         return NAT_ORIGIN_POD;
     if (is_own(skb, packet))
         return NAT_ORIGIN_NODE;
