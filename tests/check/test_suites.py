@@ -127,7 +127,7 @@ def test_fuzzing_takes_time_only_where_it_is_wanted(monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     assert suites.fuzz_seconds() == 0
     monkeypatch.setenv("CI", "true")
-    assert suites.fuzz_seconds() == 30
+    assert suites.fuzz_seconds() == 10
     monkeypatch.setenv("FUZZ_SECONDS", "5")
     assert suites.fuzz_seconds() == 5
 
