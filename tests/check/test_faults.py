@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made from the catalogue of faults: docs/faults.md, the journal's catalog, the codes of the schema.
+"""What is made from the catalogue of faults: docs/faults.md, the journal's catalog, Prometheus' alerts, the codes
+of the schema.
 
 `GOLDEN_UPDATE=1 tools/test check` writes them anew. Run after a build; FINGERPOST_BUILD names it.
 """
@@ -11,6 +12,7 @@ import subprocess
 import textwrap
 
 import pytest
+import yaml
 from lab.agent import REPOSITORY, build_folder
 
 AGENT = REPOSITORY / "agent"
@@ -66,6 +68,44 @@ def test_the_journals_catalog_is_made_from_the_catalogue(catalogue):
     assert all(re.fullmatch("[0-9a-f]{32}", found) for found in ids) and len(set(ids)) == len(ids)
     head = "# SPDX-License-Identifier: Apache-2.0\n# What `journalctl -x` says of faults. Made from agent/faults/.\n"
     assert_made(REPOSITORY / "deploy/catalog/fingerpost-faults.catalog", "\n".join([head, *map(entry, catalogue)]))
+
+
+ALERTS = """\
+# SPDX-License-Identifier: Apache-2.0
+# Alerts for Prometheus. Made from agent/faults/: one for each code that is failed, one for all that are degraded.
+groups:
+- name: fingerpost
+  rules:
+  - alert: FingerpostGone
+    expr: max_over_time(fingerpost_build_info[1h]) unless on (instance) fingerpost_build_info
+    for: 1m
+    labels: {severity: critical}
+    annotations:
+      summary: "{{ $labels.instance }}: no metrics of Fingerpost any more"
+  - alert: FingerpostDegraded
+    expr: sum by (instance, subsystem, code) (fingerpost_faults{severity="degraded"}) > 0
+    for: 10m
+    labels: {severity: warning}
+    annotations:
+      summary: "{{ $labels.instance }}: {{ $labels.code }} ({{ $value }}); agentctl help fault {{ $labels.code }}"
+"""
+
+
+def alert(fault):
+    name = "Fingerpost" + "".join(word.capitalize() for word in fault["code"].split("-"))
+    described = json.dumps(f"{fault['meaning']} agentctl help fault {fault['code']}", ensure_ascii=False)
+    return (f"  - alert: {name}\n    expr: sum by (instance) (fingerpost_faults{{code=\"{fault['code']}\"}}) > 0\n"
+            f"    for: 1m\n    labels: {{severity: critical}}\n    annotations:\n"
+            f"      summary: \"{{{{ $labels.instance }}}}: {fault['code']}\"\n      description: {described}\n")
+
+
+def test_the_alerts_are_made_from_the_catalogue(catalogue):
+    path = REPOSITORY / "deploy/prometheus/fingerpost-rules.yaml"
+    failed = [fault for fault in catalogue if fault["severity"] == "failed"]
+    assert_made(path, ALERTS + "".join(map(alert, failed)))
+    [group] = yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]
+    names = [rule["alert"] for rule in group["rules"]]
+    assert len(set(names)) == len(names) == len(failed) + 2
 
 
 def test_journalctl_reads_the_catalog(catalogue, tmp_path):
