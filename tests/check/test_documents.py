@@ -49,6 +49,23 @@ def without_blocks(text):
     return re.sub(r"^ {4,}.*$", "", text, flags=re.MULTILINE)
 
 
+def anchors(path):
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+def dead_links(path, text):
+    """Links of a page to what is not there: a file of the repository, or a heading of a page."""
+    found = []
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", text):
+        there = (path.parent / target).resolve() if target else path
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            found.append(f"{target}#{anchor}")
+    return found
+
+
 def c_files():
     return sorted(path for path in AGENT.rglob("*") if path.suffix in (".c", ".h"))
 
@@ -155,6 +172,18 @@ def unused_words(words, text):
 
 def source_text():
     return "\n".join(path.read_text(encoding="utf-8") for path in c_files())
+
+
+@pytest.mark.parametrize("path", [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))],
+                         ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    assert dead_links(path, path.read_text(encoding="utf-8")) == []
+
+
+def test_a_dead_link_is_found():
+    path = REPOSITORY / "docs/operations.md"
+    assert dead_links(path, "[a](gone.md) [b](egress.md#gone) [c](egress.md#gateways-in-pods) [d](#operations)") == [
+        "gone.md#", "egress.md#gone"]
 
 
 def test_every_word_of_the_glossary_is_in_the_code():

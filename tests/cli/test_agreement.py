@@ -155,24 +155,48 @@ def test_the_readme_names_every_verb(ctl):
     assert named == verbs | {f"{first} {word}" for first in ("config", "controller") for word, *_ in ctl.complete(first, "")}
 
 
+def pages_of_operators():
+    """README, and the pages that operations.md leads to."""
+    index = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    return ["README.md", *(f"docs/{name}" for name in re.findall(r"\]\(([\w-]+\.md)\)", index))]
+
+
+def blocks(name, first):
+    """Indented blocks of a page whose first line matches."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for block in re.findall(r"(?:^    .*\n)+", text, re.MULTILINE):
+        if re.match(f"    {first}", block):
+            yield textwrap.dedent(block)
+
+
 def examples():
     """Pieces of a configuration that documents show: (document, text)."""
-    for name in ("README.md", "docs/operations.md"):
-        text = (ROOT / name).read_text(encoding="utf-8")
-        for block in re.findall(r"(?:^    .*\n)+", text, re.MULTILINE):
-            if re.match(r"    (source|services|routes):\n", block):
-                yield name, textwrap.dedent(block)
+    for name in pages_of_operators():
+        for block in blocks(name, "(addresses|egress|pods|pools(?=: )|routes|services|source):"):
+            yield name, block
     for block in re.findall(r"^```\n(.*?)^```", page("agentd.yaml.5"), re.MULTILINE | re.DOTALL):
         yield "agentd.yaml.5", block
 
 
 def test_examples_of_the_configuration_are_valid(ctl, tmp_path):
     shown = list(examples())
-    assert {name for name, _ in shown} == {"docs/operations.md", "agentd.yaml.5"}
+    assert {name for name, _ in shown} == {"agentd.yaml.5", *(f"docs/{name}.md" for name in (
+        "claims", "egress", "firewall", "migration", "pods", "pools", "services"))}
     for name, text in shown:
         config = tmp_path / "agentd.yaml"
-        config.write_text(text if "source:" in text else text + "source: {manifests: /x}\n")
+        source = "source: {kubernetes: {}}\n" if text.startswith("addresses:") else "source: {manifests: /x}\n"
+        config.write_text(text if "source:" in text else text + source)
         assert ctl.run("config", "check", str(config))[0] == 0, (name, text)
+
+
+def test_manifests_that_pages_show_have_no_faults(ctl, tmp_path):
+    shown = [(name, block) for name in pages_of_operators() for block in blocks(name, "apiVersion:")]
+    assert {"docs/egress.md", "docs/pools.md"} <= {name for name, _ in shown}
+    for number, (name, text) in enumerate(shown):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "shown.yaml").write_text(text)
+        assert ctl.run("plan", "-f", str(folder), "--node", "node1")[0] == 0, (name, text)
 
 
 def test_requests_of_the_api_are_described():

@@ -31,7 +31,7 @@ def kube_fixture(tmp_path):
 
 @pytest.fixture(name="token")
 def token_fixture(consul, tmp_path):
-    """The file of a token that may do what docs/operations.md lists, and nothing else."""
+    """The file of a token that may do what docs/export.md lists, and nothing else."""
     path = tmp_path / "token"
     path.write_text(consul.token()[1] + "\n", encoding="ascii")
     return path

@@ -152,7 +152,7 @@ def there_is_no_session(world):
 
 @rows(7, health="healthy", says={EXPLAIN: f"{VIP} is announced to 1/1 peer"})
 def the_router_drops_what_it_gets(world):
-    """The one that can't be seen from here; docs/operations.md says so of doctor and of `announced`."""
+    """The one that can't be seen from here; docs/troubleshooting.md says so of doctor and of `announced`."""
     tor = world.lab.tor
     file = tor.bird.folder / "tor.conf"
     text = file.read_text(encoding="ascii")

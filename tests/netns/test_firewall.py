@@ -15,7 +15,7 @@ pytestmark = pytest.mark.lab(nodes=2, nat=True)
 OPENED = ("loadBalancer", "externalIP")
 CLOSED = tuple(kind for kind in KINDS if kind not in OPENED)
 MARK = "0x1000"
-# As in docs/operations.md: what the operator's own ruleset says.
+# As in docs/firewall.md: what the operator's own ruleset says.
 HOST = f"""
 table inet host {{
     chain input {{

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From Coil and back, one node after the other, as docs/operations.md has it: pods stay, and their
+"""From Coil and back, one node after the other, as docs/migration.md has it: pods stay, and their
 traffic goes on."""
 
 import pytest

@@ -282,7 +282,7 @@ def test_tcp_outlives_its_endpoint_and_its_service(world, family, kind):
     go_on()
     assert outcome(world.guest, *where) == "reject"
     # With the Service goes the node's own route to svc0, unless its network is led there: what the
-    # node itself had to an address outside serviceCIDRs ends. Known, and in docs/operations.md.
+    # node itself had to an address outside serviceCIDRs ends. Known, and in docs/services.md.
     if kind != "clusterIP":
         flows.pop(1).close()
     world.web.delete()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ninth list of the fault table, the data plane: each row was written down before it was tried
-(tests/ninth_list.txt). Row 1022 is missing: a chain of output that drops is not told (docs/operations.md)."""
+(tests/ninth_list.txt). Row 1022 is missing: a chain of output that drops is not told (docs/troubleshooting.md)."""
 
 import pytest
 from faults import Table, check

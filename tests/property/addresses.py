@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-A second, simple reading of how LoadBalancer addresses are given out of pools (docs/operations.md).
+A second, simple reading of how LoadBalancer addresses are given out of pools (docs/pools.md).
 
 No table, no cursor: every question is answered by going through all addresses and all Services.
 Written from the rules, not from the program, and slow: pools are small.

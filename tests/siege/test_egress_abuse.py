@@ -146,13 +146,13 @@ CHECK = """table ip6 sources {
 
 def test_what_checks_sources_of_ipv6(world):
     """A pod without an Egress leaves as whom it likes: Linux has no rp_filter for IPv6. The rule of
-    docs/operations.md closes that, and no lawful packet is lost by it."""
+    docs/egress.md closes that, and no lawful packet is lost by it."""
     outside, plain, host_end = address(world.client, 6), address(world.plain, 6), world.plain.host_end
     wait_serves(world, world.guest, 6)
     with listen(world.client, 6, SECRET) as heard:
         for source in ("2001:db8:bad::7", address(world.nodes[0], 6)):
             forge(world.plain, outside, inner(source, outside), times=1)
-            assert heard.recvfrom(100)[1][0] == source, "if this is gone, mend operations.md"
+            assert heard.recvfrom(100)[1][0] == source, "if this is gone, mend egress.md"
         world.nodes[0].run("nft", "-f", "-", text=CHECK % host_end[:3])
         for source in ("2001:db8:bad::7", address(world.nodes[0], 6)):
             forge(world.plain, outside, inner(source, outside))
