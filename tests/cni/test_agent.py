@@ -61,7 +61,7 @@ def setting_fixture(lab):
 
 
 def test_without_an_api_server_as_the_page_says(lab):
-    """docs/pods.md, "Pods: a cluster without another network": the block that one writes by hand."""
+    """docs/pods.md, "A cluster without another network": the block that one writes by hand."""
     [node] = lab.nodes
     page = (REPOSITORY / "docs" / "pods.md").read_text(encoding="utf-8")
     section = page.split("## Pods: a cluster without another network\n")[1].split("\n## ")[0]
