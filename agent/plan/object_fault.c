@@ -5,13 +5,26 @@
 #include "base/text.h"
 #include "model/kind.h"
 
+/* NULL without memory. */
+static char *place_of(const struct object *object)
+{
+    return text_format("%s %s%s%s", kind_name(object->kind), object->namespace,
+                       *object->namespace ? "/" : "", object->name);
+}
+
 void object_fault(struct faults *faults, const struct object *object, const char *remedy,
                   const char *message)
 {
-    AUTOFREE char *place = text_format("%s %s%s%s", kind_name(object->kind), object->namespace,
-                                       *object->namespace ? "/" : "", object->name);
+    AUTOFREE char *place = place_of(object);
     if (place && message)
         faults_add(faults, place, remedy, "%s", message);
     else
         faults->incomplete = true;
+}
+
+void object_raise_type(struct faults *faults, const struct object *object,
+                       const struct fault_type *type, const void *arguments)
+{
+    AUTOFREE char *place = place_of(object);
+    fault_raise_type(faults, place, type, arguments);
 }

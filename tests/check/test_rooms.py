@@ -28,7 +28,7 @@ ALLOWED = {
         ("base", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
     ),
     "plan": (
-        ("base", "format", "config", "model", "store", "bpf/abi.h", "bpf/flow_abi.h"), ("kernel",)
+        ("base", "faults", "format", "config", "model", "store", "bpf/abi.h", "bpf/flow_abi.h"), ("kernel",)
     ),
     "pools": (("base", "faults", "format", "config", "model", "store", "plan", "status"), ()),
     "standing": (("base", "faults", "format", "loop", "config", "plan", "status"), ("libsystemd",)),

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Faults that a test made, by the codes of the catalogue. */
+#pragma once
+
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/text.h"
+#include "cmocka_all.h"
+#include "faults/fault_type.h"
+
+static inline const char *code_of(const struct fault *fault)
+{
+    return fault->type ? fault->type->code : "uncoded";
+}
+
+/* The list holds exactly these: a line "CODE at PLACE\n" for each, in order. */
+static inline void assert_raised(const struct faults *faults, const char *expected)
+{
+    AUTOTEXT struct text got = { 0 };
+    assert_false(faults->incomplete);
+    vec_each(const struct fault, fault, &faults->list)
+        text_addf(&got, "%s at %s\n", code_of(fault), fault->place);
+    assert_string_equal(text_str(&got), expected);
+}
+
+/* The first fault of a code; the test fails if there is none. */
+static inline const struct fault *raised(const struct faults *faults, const char *code)
+{
+    vec_each(const struct fault, fault, &faults->list) {
+        if (strcmp(code_of(fault), code) == 0)
+            return fault;
+    }
+    fail_msg("no fault %s among %zu", code, faults->list.count);
+    return NULL;
+}
