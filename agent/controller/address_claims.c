@@ -19,6 +19,8 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "client/kube_write.h"
+#include "faults/controller.h"
+#include "faults/raise.h"
 #include "format/json.h"
 #include "loop/backoff.h"
 
@@ -259,9 +261,6 @@ int64_t address_claims_next_ms(const struct address_claims *claims)
 void address_claims_faults(const struct address_claims *claims, struct faults *faults)
 {
     if (*claims->error)
-        faults_add(faults, "ConfigMap " RECORD_NAME,
-                   "apply deploy/kubernetes/controller.yaml: the role must let it get, create and "
-                   "patch this ConfigMap",
-                   "addresses are not given while what is being given can't be noted: %s",
-                   claims->error);
+        fault_raise(faults, "ConfigMap " RECORD_NAME, controller_record_unwritten,
+                    .reason = claims->error);
 }

@@ -15,6 +15,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "controller/address_inside.h"
+#include "faults/controller.h"
+#include "faults/raise.h"
 
 enum { PUT_BACK = 3, PAUSE_MAX_MS = MINUTE_MS, CALM_MIN_MS = 5 * SECOND_MS, TOLD_MAX = 16 };
 
@@ -128,15 +130,10 @@ static void tell(const struct contest *contest, struct faults *faults)
     char ago[CLOCK_STRLEN];
     const struct service_note *note = &contest->note;
     AUTOFREE char *place = service_note_place(note);
-    AUTOFREE char *remedy = text_format(
-        "find that program, and end it or give its Services another loadBalancerClass: kubectl "
-        "get service -n %s %s -o yaml --show-managed-fields",
-        note->namespace, note->name);
-    faults_add(faults, place ? place : "Service", remedy,
-               "another program (%s%s) writes over its addresses again and again: they were put "
-               "back %d times in %s",
-               *contest->writer ? "field manager " : "not known by name", contest->writer, PUT_BACK,
-               clock_ago(contest->within_ms, ago));
+    fault_raise(faults, place, service_status_contested,
+                .writer = *contest->writer ? contest->writer : "unknown", .times = PUT_BACK,
+                .within = clock_ago(contest->within_ms, ago), .namespace = note->namespace,
+                .name = note->name);
 }
 
 static void collect(struct service_notes *notes, int64_t now_ms, struct faults *faults)

@@ -27,6 +27,8 @@
 #include "base/text.h"
 #include "controller/address_body.h"
 #include "controller/address_inside.h"
+#include "faults/controller.h"
+#include "faults/raise.h"
 #include "format/reader.h"
 #include "pools/state.h"
 
@@ -86,17 +88,15 @@ static void on_read(void *context, const char *state, const char *seen)
         r = document_parse(state, strlen(state), "ConfigMap fingerpost-addresses", READER_JSON,
                            &document, &job->unreadable);
     if (state && r == 0) {
-        faults_add(&job->unreadable, "ConfigMap fingerpost-addresses",
-                   "see what else is said of it", "it has no state");
+        fault_raise(&job->unreadable, "ConfigMap fingerpost-addresses",
+                    controller_record_stateless);
         r = -EBADMSG;
     }
     if (r == 1)
         r = desk_state_read(document, &job->desk, &job->unreadable);
     if (job->unreadable.list.count)
-        faults_add(
-            &job->unreadable, "ConfigMap fingerpost-addresses",
-            "put it back from a backup; or keep a copy and delete it, and all goes by statuses",
-            "can't be read: no address is given");
+        fault_raise(&job->unreadable, "ConfigMap fingerpost-addresses",
+                    controller_record_unreadable);
     (void)snprintf(job->seen, sizeof(job->seen), "%s", seen);
     bound_seen(job);
     job->begun = r >= 0;

@@ -10,6 +10,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "controller/address_inside.h"
+#include "faults/controller.h"
+#include "faults/raise.h"
 
 enum { PATIENCE_MS = 10 * SECOND_MS, TOLD_MAX = 16 };
 
@@ -56,13 +58,9 @@ static void tell(const struct service_note *note, const struct object *object,
 {
     const struct object_ties *ties = object->ties;
     AUTOFREE char *place = service_note_place(note);
-    AUTOFREE char *remedy =
-        text_format("if whoever set it is gone: kubectl patch service -n %s %s --type=merge -p "
-                    "'{\"metadata\":{\"finalizers\":null}}'",
-                    note->namespace, note->name);
-    faults_add(faults, place ? place : "Service", remedy,
-               "is deleted, and finalizer %s keeps it: its addresses are not free",
-               ties && ties->finalizer_count ? ties->finalizers[0] : "(unknown)");
+    fault_raise(faults, place, service_deletion_held,
+                .finalizer = ties && ties->finalizer_count ? ties->finalizers[0] : "(unknown)",
+                .namespace = note->namespace, .name = note->name);
 }
 
 void address_lingers_tell(struct address_job *job, int64_t now_ms)

@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "controller/address_inside.h"
+#include "faults/controller.h"
+#include "faults/raise.h"
 #include "model/endpoint_slice.h"
 
 /* A controller of MetalLB that is alive: its webhook has an endpoint. */
@@ -37,16 +39,9 @@ void address_tell(const struct address_job *job, bool rival)
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (lacks_pools(job))
-        faults_add(&faults, "IPAddressPool",
-                   KUBE_DEFINITIONS_REMEDY "crds-metallb.yaml, and then the pools",
-                   "the API has no such kind any more: its definition was deleted, and the pools "
-                   "with it; addresses are given out of those that were known");
+        fault_raise(&faults, "IPAddressPool", controller_pools_undefined);
     else if (rival)
-        faults_add(&faults, "MetalLB",
-                   "set addresses.loadBalancerClass here, or its --lb-class, or remove its "
-                   "controller",
-                   "its controller is alive and gives addresses to the same Services: none is "
-                   "given here");
+        fault_raise(&faults, "MetalLB", controller_metallb_alive);
     else
         pool_desk_faults(&job->desk, &faults);
     (void)fault_book_replace(job->job.board->faults, "addresses", "", &faults, clock_wall_ms());

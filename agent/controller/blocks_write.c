@@ -19,6 +19,8 @@
 #include "base/macro.h"
 #include "controller/block_body.h"
 #include "controller/blocks_inside.h"
+#include "faults/controller.h"
+#include "faults/raise.h"
 #include "model/finalizers.h"
 #include "plan/block_object.h"
 
@@ -193,8 +195,8 @@ static void tell_refusal(struct blocks_job *job, const char *key, const struct k
     if (!fails && (told->result.outcome != KUBE_DONE || (job->refused_alone && !same)))
         return;
     if (fails)
-        faults_add(&faults, "AddressBlocks", fault.remedy,
-                   "pools, requests and blocks cannot be written: %s", fault.why);
+        fault_raise(&faults, "AddressBlocks", controller_blocks_unwritten, .reason = fault.why,
+                    .remedy = fault.remedy);
     note_refused(job, fails ? key : NULL);
     job->refused_alone = fails && told->result.outcome != KUBE_REFUSED;
     (void)fault_book_replace(job->job.board->faults, job->job.ops->name, "writes", &faults,

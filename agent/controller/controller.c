@@ -25,6 +25,8 @@
 #include "client/kubeconfig.h"
 #include "controller/controller_socket.h"
 #include "controller/jobs.h"
+#include "faults/controller.h"
+#include "faults/raise.h"
 #include "loop/deferred.h"
 #include "loop/notify.h"
 #include "loop/signals.h"
@@ -175,8 +177,7 @@ int controller_load(const char *path, struct controller_config **ret_config, str
         return r;
     const char *wrong = elector_check(config);
     if (wrong) {
-        faults_add(faults, path, "mend the times of `election`: controller.yaml(5)", "election: %s",
-                   wrong);
+        fault_raise(faults, path, election_settings_wrong, .reason = wrong);
         return -EBADMSG;
     }
     if (config->exports.cluster)

@@ -21,6 +21,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "client/kube_write.h"
+#include "faults/controller.h"
+#include "faults/raise.h"
 #include "loop/timer.h"
 #include "plan/election.h"
 
@@ -80,7 +82,7 @@ static void tell_fault(struct elector *elector, const char *why, const char *rem
     const struct election_status *status = elector->options.status;
     (void)snprintf(place, sizeof(place), "Lease %s/%s", status->namespace, status->name);
     if (why)
-        faults_add(&faults, place, remedy, "%s", why);
+        fault_raise(&faults, place, election_failed, .reason = why, .remedy = remedy);
     (void)fault_book_replace(elector->options.faults, "election", "", &faults, clock_wall_ms());
 }
 

@@ -23,6 +23,8 @@
 #include "controller/export_events.h"
 #include "controller/export_statsd.h"
 #include "controller/export_target.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 #include "plan/export.h"
 #include "plan/export_shrink.h"
 
@@ -187,16 +189,12 @@ static int make_plan(struct export_job *job)
 
 static void tell_of_held(struct export_job *job, struct faults *faults)
 {
-    static const char remedy[] =
-        "if that is meant, wait for consul.holdDown; if not, see what became "
-        "of the objects";
     if (job->documents.held)
-        faults_add(faults, "consul.maxShrink", remedy, "%zu documents would go, and are held back",
-                   job->documents.held);
+        fault_raise(faults, "consul.maxShrink", export_documents_held,
+                    .count = (int64_t)job->documents.held);
     if (job->nodes.held)
-        faults_add(faults, "consul.maxShrink", remedy,
-                   "the list of nodes would shrink to %zu nodes, and is held back",
-                   job->plan.nodes);
+        fault_raise(faults, "consul.maxShrink", export_nodes_held,
+                    .nodes = (int64_t)job->plan.nodes);
 }
 
 static struct export_hold hold_now(const struct export_job *job, int64_t now_ms)
@@ -247,8 +245,9 @@ static void tell_of_target(struct export_job *job)
     send_metrics(job, status);
     AUTOFAULTS struct faults faults = { 0 };
     if (*status->error)
-        faults_add(&faults, job->config->folder ? job->config->folder : job->config->consul.address,
-                   status->remedy, "%s", status->error);
+        fault_raise(&faults,
+                    job->config->folder ? job->config->folder : job->config->consul.address,
+                    export_target_failed, .reason = status->error, .remedy = status->remedy);
     replace_faults(job, "target", &faults);
 }
 

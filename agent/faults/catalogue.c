@@ -7,8 +7,11 @@
 #include "base/macro.h"
 #include "faults/bgp.h"
 #include "faults/claims.h"
+#include "faults/controller.h"
+#include "faults/export.h"
 #include "faults/node.h"
 #include "faults/pools.h"
+#include "faults/report.h"
 
 #define NOTHING
 #define NUMBER(name_) { .name = #name_, .kind = FAULT_NUMBER_ARGUMENT },

@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "faults/raise.h"
+#include "faults/report.h"
 #include "plan/block_object.h"
 #include "plan/lost_blocks.h"
 #include "report/block_keeper_inside.h"
@@ -100,9 +102,7 @@ void tell_lost(const struct block_keeper *keeper, struct faults *faults)
             continue;
         AUTOFREE char *place = text_format("AddressBlock %s", taken->object.name);
         if (place)
-            faults_add(faults, place, "delete the pods of this node that have addresses of it",
-                       "is of node %s, and pods of this node have addresses of it, too",
-                       *taken->node ? taken->node : "nobody");
+            fault_raise(faults, place, block_taken, .node = *taken->node ? taken->node : "nobody");
         faults->incomplete |= !place;
     }
 }

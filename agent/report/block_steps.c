@@ -12,6 +12,8 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "faults/raise.h"
+#include "faults/report.h"
 #include "format/json.h"
 #include "model/finalizers.h"
 #include "report/block_keeper_inside.h"
@@ -283,12 +285,11 @@ bool told_of_pool(struct block_keeper *keeper, struct pool_row *row,
 void tell_refusal(const struct block_keeper *keeper, const struct kube_result *result)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    if (result->outcome == KUBE_REFUSED)
-        faults_add(&faults, "AddressBlocks",
-                   result->status == 403 ? "allow it by deploy/kubernetes/rbac.yaml"
-                                         : result->remedy,
-                   "blocks for this node's pods cannot be asked for, given back or put back: %s",
-                   result->why);
+    if (result->outcome == KUBE_REFUSED && result->status == 403)
+        fault_raise(&faults, "AddressBlocks", block_request_forbidden, .reason = result->why);
+    else if (result->outcome == KUBE_REFUSED)
+        fault_raise(&faults, "AddressBlocks", block_request_refused, .reason = result->why,
+                    .remedy = result->remedy);
     else if (result->outcome != KUBE_DONE)
         return;
     (void)fault_book_replace(keeper->options.faults, "pods", "block writes", &faults,
@@ -305,23 +306,15 @@ static void tell_row(const struct block_keeper *keeper, const struct pool_row *r
     if (!pool || !request)
         faults->incomplete = true;
     else if (row->unknown)
-        faults_add(faults, pool, "make it, or correct coil.cybozu.com/pool of the Namespace",
-                   "does not exist, and pods of this node are to have its addresses");
+        fault_raise(faults, pool, block_pool_missing);
     else if (ask->exhausted && ask->wanted)
-        faults_add(faults, pool, "add a subnet to the pool, or delete pods that have its addresses",
-                   "has no block left for this node%s",
-                   ask->waiting ? ", and pods wait for addresses" : "");
+        fault_raise(faults, pool, block_pool_exhausted, .waiting = ask->waiting);
     else if (ask->wanted && !own_node(keeper))
-        faults_add(faults, pool,
-                   "see that the kubelet has registered this node, under the name "
-                   "that agentd.yaml says",
-                   "cannot be asked for a block: Node %s is not known", keeper->node);
+        fault_raise(faults, pool, block_node_unknown, .node = keeper->node);
     else if (ask->foreign)
-        faults_add(faults, request, "delete it, or rename the pool",
-                   "is not of this node and pool, which can ask for no block while it is there");
+        fault_raise(faults, request, block_request_foreign);
     else if (ask->state == ASK_WAITING && !ask->arrived && now_ms - ask->since_ms >= SLOW_MS)
-        faults_add(faults, request, "see that agent-controller, or Coil's controller, runs",
-                   "is not answered%s", ask->waiting ? ", and pods wait for addresses" : "");
+        fault_raise(faults, request, block_request_unanswered, .waiting = ask->waiting);
 }
 
 void tell_blocks(const struct block_keeper *keeper, int64_t now_ms)

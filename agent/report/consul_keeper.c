@@ -29,6 +29,8 @@
 #include "base/macro.h"
 #include "client/consul_agent.h"
 #include "client/statsd.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"
 #include "report/consul_body.h"
@@ -115,7 +117,8 @@ static void tell_error(struct consul_keeper *keeper, const char *error, const ch
     (void)snprintf(status->error, sizeof(status->error), "%.*s", (int)sizeof(status->error) - 1,
                    error ? error : "");
     if (error)
-        faults_add(&faults, status->address, remedy, "%s", error);
+        fault_raise(&faults, status->address, consul_agent_failed, .reason = error,
+                    .remedy = remedy);
     (void)fault_book_replace(keeper->options.status->faults, "consul", "agent", &faults,
                              clock_wall_ms());
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "client/consul_agent.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 
 enum { ARENA_SIZE = 16 * 1024 };
 
@@ -60,13 +62,9 @@ void consul_there_tell(const struct consul_there *there, const char *address, st
     if (!there->shut)
         return;
     if (!*there->shut)
-        faults_add(faults, address, "consul maint -disable",
-                   "Consul's agent is in maintenance (%s): nobody is told of this node's services",
-                   there->reason);
+        fault_raise(faults, address, consul_agent_maintenance, .reason = there->reason);
     else
-        faults_add(faults, there->shut, "consul maint -disable -service=ID",
-                   "the service is in maintenance in Consul (%s): nobody is told of it",
-                   there->reason);
+        fault_raise(faults, there->shut, consul_service_maintenance, .reason = there->reason);
 }
 
 static int add_check(void *context, const struct consul_agent_check *check)

@@ -23,6 +23,8 @@
 #include "base/sorted.h"
 #include "client/kube_event.h"
 #include "client/kube_writer.h"
+#include "faults/raise.h"
+#include "faults/report.h"
 
 enum {
     ENTRIES_MAX = 1024,
@@ -134,13 +136,10 @@ static void tell_fault(const struct event_keeper *keeper, const struct kube_resu
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (result && result->status == 403)
-        faults_add(
-            &faults, "Events",
-            "allow it by deploy/kubernetes/rbac.yaml, or say source.kubernetes.events: false",
-            "owners of Services are not told of faults: %s", result->why);
+        fault_raise(&faults, "Events", events_forbidden, .reason = result->why);
     else if (result)
-        faults_add(&faults, "Events", result->remedy,
-                   "owners of Services are not told of faults: %s", result->why);
+        fault_raise(&faults, "Events", events_unwritten, .reason = result->why,
+                    .remedy = result->remedy);
     (void)fault_book_replace(keeper->options.status->faults, "kubernetes", "events", &faults,
                              clock_wall_ms());
 }

@@ -52,7 +52,7 @@ ALLOWED = {
     "health": (("base", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
     "bgp": (("base", "faults", "config", "client", "plan", "status"), ("libsystemd",)),
     "report": (
-        ("base", "format", "loop", "config", "model", "store", "client", "plan", "status"), ("libsystemd",)
+        ("base", "faults", "format", "loop", "config", "model", "store", "client", "plan", "status"), ("libsystemd",)
     ),
     "segment": (
         (
@@ -77,7 +77,7 @@ ALLOWED = {
     ),
     "controller": (
         (
-            "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
+            "base", "faults", "format", "loop", "config", "model", "store", "client", "source", "plan",
             "pools", "status", "api",
         ),
         ("libsystemd",),
