@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 
 /* One comparison. */
 struct walk {
@@ -42,14 +44,9 @@ static int push(struct walk *walk, enum agent_service_act act, const char *id,
 static void foreign_fault(struct walk *walk, const struct agent_service *wanted)
 {
     AUTOFREE char *place = text_format("service %s", wanted->id);
-    AUTOFREE char *remedy = text_format(
-        "deregister it (consul services deregister -id=%s), or give the Service another id",
-        wanted->id);
     walk->diff->foreign++;
-    faults_add(walk->faults, place ? place : "service", remedy,
-               "Consul's agent has it of somebody else: it is left as it is, and %s is not "
-               "registered",
-               wanted->owner);
+    fault_raise(walk->faults, place, consul_service_foreign, .id = wanted->id,
+                .owner = wanted->owner);
 }
 
 /* Whether it was registered as we would register it now. */

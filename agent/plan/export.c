@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 #include "plan/export_parts.h"
 #include "plan/exported.h"
 
@@ -193,11 +195,10 @@ void plan_export_check(const struct export_config *config, struct faults *faults
         CLEANUP(label_selector_freep) struct label_selector *selector = NULL;
         struct label_selector_error error;
         if (**text && label_selector_parse(*text, &selector, &error) == -EINVAL)
-            faults_add(faults, "consul.nodeSelectors", "write it as kubectl get nodes -l takes it",
-                       "%s, character %zu: %s", *text, error.column, error.message);
+            fault_raise(faults, "consul.nodeSelectors", export_selector_wrong, .selector = *text,
+                        .character = (int64_t)error.column, .reason = error.message);
     }
     if (exported_key(&nobody, config->key_template, &key, &wrong) == -EINVAL)
-        faults_add(faults, "consul.keyTemplate",
-                   "write a template of the names in controller.yaml(5)", "%s: %s",
-                   config->key_template, wrong);
+        fault_raise(faults, "consul.keyTemplate", export_template_wrong,
+                    .template = config->key_template, .reason = wrong);
 }

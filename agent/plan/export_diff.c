@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 #include "format/reader.h"
 
 enum { ARENA_SIZE = 16 * 1024 };
@@ -117,11 +119,8 @@ static int mark(struct walk *walk, const struct spot *spot)
 static void foreign_fault(struct walk *walk, const struct spot *spot)
 {
     AUTOFREE char *place = text_format("key %s", spot->key);
-    faults_add(walk->faults, place ? place : "key",
-               "remove the key, or give the Service another id",
-               "holds what is no JSON and was not written here: it is left as it is, and %s is not "
-               "exported there",
-               *spot->wanted->owner ? spot->wanted->owner : "the list of nodes");
+    fault_raise(walk->faults, place, export_key_foreign,
+                .owner = *spot->wanted->owner ? spot->wanted->owner : "the list of nodes");
 }
 
 /* How many elements a list has; 0: it is none. */

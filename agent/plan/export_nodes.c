@@ -12,9 +12,12 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 #include "format/json_go.h"
 #include "format/quote.h"
 #include "plan/export_parts.h"
+#include "plan/object_fault.h"
 
 typedef VEC(const struct node *) node_list;
 
@@ -45,11 +48,8 @@ static void pretend_fault(struct exporting *exporting, const struct node *node)
     if (!node->pretend_ready_until ||
         clock_parse_rfc3339(node->pretend_ready_until, &until_ms) == 0)
         return;
-    AUTOFREE char *place = text_format("Node %s", node->object.name);
-    faults_add(exporting->faults, place ? place : "Node",
-               "write a time as 2026-11-24T10:00:00Z into the annotation, or remove it",
-               "annotation pretend-ready-until is %s, which is no time; it counts for nothing",
-               quote(node->pretend_ready_until, quoted));
+    object_raise(exporting->faults, &node->object, export_pretend_ready_unreadable,
+                 .text = quote(node->pretend_ready_until, quoted));
 }
 
 static int usable_nodes(struct exporting *exporting, node_list *usable)

@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "faults/export.h"
+#include "faults/raise.h"
 #include "plan/export_parts.h"
+#include "plan/object_fault.h"
 
 int export_refuse(struct exporting *exporting, const struct service *service, const char *remedy,
                   const char *format, ...)
@@ -30,8 +33,7 @@ int export_refuse(struct exporting *exporting, const struct service *service, co
     if (text_error(&message) < 0 || text_error(&owner) < 0 || !refusal.namespace || !refusal.name ||
         !refusal.uid || !refusal.owner || !refusal.message || !refusal.remedy)
         return -ENOMEM;
-    AUTOFREE char *place = text_format("Service %s", refusal.owner);
-    faults_add(exporting->faults, place ? place : "Service", remedy, "is not exported: %s",
-               refusal.message);
+    object_raise(exporting->faults, object, export_refused, .reason = refusal.message,
+                 .remedy = remedy);
     return vec_push(&exporting->plan->refusals, refusal);
 }

@@ -14,11 +14,14 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 #include "format/quote.h"
 #include "format/reader.h"
 #include "model/service_export.h"
 #include "plan/export_parts.h"
 #include "plan/exported.h"
+#include "plan/object_fault.h"
 
 enum { PORT_NAME_LEN = 16, DOMAIN_MAX = 253, DOMAIN_LABEL_MAX = 63, FILE_NAME_MAX = 200 };
 
@@ -118,11 +121,9 @@ static void doubt(struct reading *reading, enum export_annotation annotation, co
     char quoted[QUOTE_LEN];
     if (!text || !*text || strcmp(text, good) == 0 || strcmp(text, fallback) == 0)
         return;
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
-    AUTOFREE char *remedy = text_format("set the annotation to \"%s\", or remove it", good);
-    faults_add(reading->exporting->faults, place ? place : "Service", remedy,
-               "annotation %s is %s, which counts as \"%s\"", export_annotation_name(annotation),
-               quote(text, quoted), fallback);
+    object_raise(reading->exporting->faults, object, export_annotation_defaulted,
+                 .annotation = export_annotation_name(annotation), .text = quote(text, quoted),
+                 .fallback = fallback, .good = good);
 }
 
 /* As strconv.ParseInt(text, 10, 32) has it: digits with a sign, nothing else. */
@@ -196,12 +197,9 @@ static const struct service_port *port_named(const struct service *service, cons
 
 static void ingress_port_fault(struct reading *reading, const struct object *ingress)
 {
-    const struct object *object = &reading->service->object;
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
-    faults_add(reading->exporting->faults, place ? place : "Service",
-               "name a port that the ingress Service has",
-               "ingress Service %s/%s has no port named %s; the Service's own port is exported",
-               ingress->namespace, ingress->name, reading->texts[EXPORT_INGRESS_PORT]);
+    object_raise(reading->exporting->faults, &reading->service->object, export_ingress_port_missing,
+                 .namespace = ingress->namespace, .name = ingress->name,
+                 .port = reading->texts[EXPORT_INGRESS_PORT]);
 }
 
 /* The Service that load balancers reach this one through. Returns likewise. */
