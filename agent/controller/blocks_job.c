@@ -103,13 +103,26 @@ static int lose(struct blocks_job *job, const struct address_block *block, int64
     return block_table_lose(&job->table, block, now_ms);
 }
 
+/* The request that a block was created for, which the source has now. */
+static int add_asker(struct blocks_job *job, const struct address_block *block)
+{
+    const struct block_entry *entry = block_table_find(&job->table, block);
+    const struct object *request =
+        entry && *entry->asker
+            ? store_get(job->job.board->store, KIND_BLOCK_REQUEST, "", entry->asker)
+            : NULL;
+    return request ? blocks_add(job, request) : 0;
+}
+
 static int note_block(struct blocks_job *job, const struct change *change)
 {
     const struct address_block *before = change->before ? to_address_block(change->before) : NULL;
     const struct address_block *after = change->after ? to_address_block(change->after) : NULL;
     const struct store *store = job->job.board->store;
     int64_t now_ms = clock_mono_ms();
+    int added = after ? add_asker(job, after) : 0;
     int r = after ? block_table_put(&job->table, store, after, now_ms) : 0;
+    r = r == 0 ? added : r;
     note_held(job, change);
     job->pools_changed |= (before && !*before->node) || (after && !*after->node);
     bool elsewhere = before && after &&

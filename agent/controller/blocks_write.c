@@ -4,9 +4,9 @@
  *
  * A key is an object that may want something: "AddressBlock/NAME", "AddressPool/NAME",
  * "BlockRequest/NAME/UID". What is to be written is read off what is known when its turn comes
- * (plan/block_plan.h). A request takes two turns: in the first a block is created, in the second
- * the answer is written. Whoever ends in between leaves a block with the request's uid, by which
- * the next one finds it.
+ * (plan/block_plan.h). A request takes two turns: in the first a block is created, in the second,
+ * when the source has told of it, the answer is written. Whoever ends in between leaves a block
+ * with the request's uid, by which the next one finds it.
  *
  * Each write has its precondition: a block its name, which nobody else can create; a status, a
  * finalizer and a deletion the uid and the resourceVersion that they are based on.
@@ -236,8 +236,9 @@ static void note_status(struct blocks_job *job, const char *key, const struct ku
 }
 
 /*
- * After the block comes the answer, after the answer nothing. The source may have told of the block
- * before this; then nothing is left to settle.
+ * After the block comes the answer, when the source tells of the block or a look finds its name
+ * taken; after the answer nothing. The source may have told of the block before this; then nothing
+ * is left to settle, and the key was added.
  */
 static bool told_of_request(struct blocks_job *job, const char *key, const struct kube_told *told)
 {
@@ -253,13 +254,11 @@ static bool told_of_request(struct blocks_job *job, const char *key, const struc
         return true;
     case KUBE_DONE:
         block_settle(&job->table, uid, BLOCK_MADE, now_ms);
-        if (!is_block(told->result.object)) {
+        if (is_block(told->result.object))
+            job->given += told->done == 1;
+        else
             job->exhausted += !entry && told->done == 1;
-            return true; /* a look shows whether it is so */
-        }
-        job->given++;
-        (void)job_writer_add(job->job.writers[0], key);
-        return false;
+        return true; /* a look shows whether it is so */
     default:
         block_settle(&job->table, uid, BLOCK_KNOWN, now_ms);
         note_status(job, key, told);

@@ -146,6 +146,13 @@ int plan_request(const struct store *store, struct block_table *table,
     block_settle(table, uid, BLOCK_KNOWN, now_ms);
     ret_step->what = REQUEST_ANSWER;
     ret_step->entry = block_of_request(table, uid, now_ms);
+    if (ret_step->entry && ret_step->entry->state == BLOCK_MADE) {
+        ret_step->wait = look_up(store, request, &asking);
+        ret_step->what = ret_step->wait ? REQUEST_WAITS : REQUEST_CREATE;
+        if (!ret_step->wait)
+            block_ask_again(table, uid, now_ms);
+        return 0;
+    }
     if (ret_step->entry)
         ret_step->wait = ret_step->entry->state == BLOCK_TAKEN ? WAIT_TAKEN : WAIT_NOTHING;
     else
@@ -159,7 +166,8 @@ int plan_request(const struct store *store, struct block_table *table,
     if (!found)
         return 0;
     ret_step->what = REQUEST_CREATE;
-    ret_step->entry = block_ask(table, asking.pool, &block, to_node(asking.node), uid, now_ms);
+    ret_step->entry =
+        block_ask(table, asking.pool, &block, to_node(asking.node), &request->object, now_ms);
     return ret_step->entry ? 0 : -ENOMEM;
 }
 

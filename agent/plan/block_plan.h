@@ -7,6 +7,9 @@
  *
  * - A request that has no condition yet is answered: with the block whose label has its uid, or
  * else with the lowest free block of its pool, or else with the condition that there is none.
+ * - A block that was created is the answer once the source has it. Where it does not for long, it
+ * is created again: who is told that it exists has it, who is told that it is created has an API
+ * that stores nothing.
  * - A pool has the finalizer as long as it is not deleted, and a block of it is there.
  * - A block whose Node is gone is released and deleted, unless it is reserved.
  *

@@ -106,7 +106,7 @@ static char *add_string(char **place, const char *string)
 static struct block_entry *entry_new(const struct block_entry *from)
 {
     size_t size = sizeof(*from) + strlen(from->name) + strlen(from->pool) + strlen(from->node) +
-                  strlen(from->node_uid) + strlen(from->request) + 5;
+                  strlen(from->node_uid) + strlen(from->request) + strlen(from->asker) + 6;
     struct block_entry *entry = malloc(size);
     if (!entry)
         return NULL;
@@ -117,6 +117,7 @@ static struct block_entry *entry_new(const struct block_entry *from)
     entry->node = add_string(&place, from->node);
     entry->node_uid = add_string(&place, from->node_uid);
     entry->request = add_string(&place, from->request);
+    entry->asker = add_string(&place, from->asker);
     return entry;
 }
 
@@ -159,6 +160,7 @@ static struct block_entry key_of(const struct address_block *block)
         .node = block->node,
         .node_uid = block->node_uid,
         .request = block->request,
+        .asker = "",
         .index = block->index,
         .ipv4 = block->ipv4,
         .ipv6 = block->ipv6,
@@ -354,7 +356,7 @@ enum block_search block_table_free(const struct block_table *table, const struct
 
 const struct block_entry *block_ask(struct block_table *table, const struct address_pool *pool,
                                     const struct pool_block *block, const struct node *node,
-                                    const char *request, int64_t now_ms)
+                                    const struct object *request, int64_t now_ms)
 {
     AUTOFREE char *name = text_format("%s-%u", pool->object.name, block->index);
     if (!name)
@@ -364,7 +366,8 @@ const struct block_entry *block_ask(struct block_table *table, const struct addr
         .pool = pool->object.name,
         .node = node->object.name,
         .node_uid = node->object.uid,
-        .request = request,
+        .request = request->uid,
+        .asker = request->name,
         .index = block->index,
         .ipv4 = block->ipv4,
         .ipv6 = block->ipv6,
@@ -413,12 +416,21 @@ void block_settle(struct block_table *table, const char *request, enum block_sta
     struct block_entry *entry = best_of(table, request, now_ms);
     if (!entry || entry->state != BLOCK_ASKED)
         return;
-    if (state == BLOCK_KNOWN) {
+    if (state == BLOCK_KNOWN && !entry->made) {
         remove_entry(table, entry);
-    } else {
-        entry->state = state;
-        entry->since_ms = now_ms;
+        return;
     }
+    if (state == BLOCK_MADE)
+        entry->made = true;
+    entry->state = !entry->made ? state : state == BLOCK_TAKEN ? BLOCK_SHOWN : BLOCK_MADE;
+    entry->since_ms = now_ms;
+}
+
+void block_ask_again(struct block_table *table, const char *request, int64_t now_ms)
+{
+    struct block_entry *entry = best_of(table, request, now_ms);
+    if (entry && entry->state == BLOCK_MADE)
+        entry->state = BLOCK_ASKED;
 }
 
 size_t block_table_count(const struct block_table *table, const char *pool)

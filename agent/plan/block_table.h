@@ -23,7 +23,8 @@
 enum block_state {
     BLOCK_KNOWN, /* the source has it */
     BLOCK_ASKED, /* its creation is under way */
-    BLOCK_MADE,  /* the API has it, the source not yet */
+    BLOCK_MADE,  /* the API says that it has it, the source not yet */
+    BLOCK_SHOWN, /* likewise, and its name was found to be taken since */
     BLOCK_TAKEN, /* something has its name */
     BLOCK_LOST,  /* etcd was restored to before it was made: its node may put it back */
 };
@@ -38,9 +39,11 @@ enum {
 /* A block. One allocation with its strings; "" where it has none. */
 struct block_entry {
     const char *name, *pool, *node, *node_uid, *request;
+    const char *asker; /* the name of the request, while the source has not told of the block */
     uint32_t index;
     struct prefix ipv4, ipv6;
     enum block_state state;
+    bool made;        /* the API has said so once */
     int64_t since_ms; /* in this state; monotonic */
     int64_t lone_ms;  /* from when on it is garbage, unless its Node is there; 0: it was there */
 };
@@ -93,10 +96,16 @@ enum block_search block_table_free(const struct block_table *table, const struct
 /* Takes a free block for a Node and a request: BLOCK_ASKED. Borrowed; NULL: no memory. */
 const struct block_entry *block_ask(struct block_table *table, const struct address_pool *pool,
                                     const struct pool_block *block, const struct node *node,
-                                    const char *request, int64_t now_ms);
+                                    const struct object *request, int64_t now_ms);
 
-/* What became of what was asked for: BLOCK_MADE or BLOCK_TAKEN; BLOCK_KNOWN: nothing, it is free
- * again. The source may have told of the block meanwhile; then this changes nothing. */
+/* Asks once more for what is BLOCK_MADE: it is BLOCK_ASKED. */
+void block_ask_again(struct block_table *table, const char *request, int64_t now_ms);
+
+/*
+ * What became of what was asked for: BLOCK_MADE or BLOCK_TAKEN; BLOCK_KNOWN: nothing, it is free
+ * again. Of what was asked for once more: a name that is taken is its own, BLOCK_SHOWN, and it is
+ * not free. The source may have told of the block meanwhile; then this changes nothing.
+ */
 void block_settle(struct block_table *table, const char *request, enum block_state state,
                   int64_t now_ms);
 
