@@ -6,6 +6,8 @@
  * refuses it with 409 if the object is another by now). The first one is a create. An outcome that
  * nobody knows is treated as a refusal: the record is read.
  *
+ * A success is believed if the record has another version than before, or was to say what it says.
+ *
  * Nobody else writes to the record, but somebody may delete it. So it is looked at every ten
  * seconds; one that is gone is written anew, from what is known.
  */
@@ -19,6 +21,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "client/kube_write.h"
+#include "controller/job_writer.h"
 #include "faults/controller.h"
 #include "faults/raise.h"
 #include "format/json.h"
@@ -33,11 +36,13 @@ struct address_claims {
     struct kube_attempt *attempt;
     struct backoff backoff;
     char version[VERSION_MAX]; /* of the record; "": there is none */
+    struct text stored, sent;  /* what it says, and what it is to say */
     bool writing, known;
     bool looking;     /* whether the record is still the one that was read or written last */
     bool refused;     /* the last write: being able to read mends nothing */
     int64_t retry_ms; /* monotonic; INT64_MAX: nothing is to be tried again */
     char error[KUBE_ERROR_LEN];
+    bool unstored; /* so the error says */
 };
 
 int address_claims_new(const struct address_claims_options *options,
@@ -66,6 +71,8 @@ void address_claims_free(struct address_claims *claims)
     if (!claims)
         return;
     address_claims_end(claims);
+    text_done(&claims->stored);
+    text_done(&claims->sent);
     free(claims);
 }
 
@@ -78,6 +85,7 @@ static void fail(struct address_claims *claims, const char *why)
         return;
     }
     (void)snprintf(claims->error, sizeof(claims->error), "%s", why);
+    claims->unstored = why == job_not_so;
     claims->known = claims->writing = false;
     claims->retry_ms = clock_mono_ms() + backoff_next(&claims->backoff);
     claims->options.board->wake(claims->options.board->context);
@@ -89,9 +97,29 @@ static const char *text_of(const struct doc *map, const char *key)
     return node && node->type == DOC_SCALAR ? node->text : NULL;
 }
 
+static const char *version_of(const struct doc *object)
+{
+    return text_of(doc_get(object, "metadata"), "resourceVersion");
+}
+
+static void set_words(struct text *text, const char *state, const char *seen)
+{
+    text_done(text);
+    text_addf(text, "%s %s", seen ? seen : "", state ? state : "");
+}
+
+/* Without memory for what it says, it is believed. */
+static bool is_stored(const struct address_claims *claims, const struct kube_result *result)
+{
+    const char *version = version_of(result->object);
+    const bool same = text_error(&claims->stored) < 0 || text_error(&claims->sent) < 0 ||
+                      strcmp(text_str(&claims->stored), text_str(&claims->sent)) == 0;
+    return version && *version && (same || strcmp(version, claims->version) != 0);
+}
+
 static void take(struct address_claims *claims, const struct doc *object, bool wrote)
 {
-    const char *version = text_of(doc_get(object, "metadata"), "resourceVersion");
+    const char *version = version_of(object);
     (void)snprintf(claims->version, sizeof(claims->version), "%s", version ? version : "");
     claims->known = true;
     claims->retry_ms = clock_mono_ms() + LOOK_MS;
@@ -106,8 +134,7 @@ static void take(struct address_claims *claims, const struct doc *object, bool w
 static bool is_seen(struct address_claims *claims, const struct kube_result *result)
 {
     const bool there = result->outcome == KUBE_DONE;
-    const char *version =
-        there ? text_of(doc_get(result->object, "metadata"), "resourceVersion") : NULL;
+    const char *version = there ? version_of(result->object) : NULL;
     if (!claims->looking || (!there && result->outcome != KUBE_MISSING) ||
         (there && (!version || strcmp(version, claims->version) != 0)))
         return false;
@@ -119,6 +146,24 @@ static bool is_seen(struct address_claims *claims, const struct kube_result *res
     return true;
 }
 
+/* It says what was sent now. */
+static void set_sent(struct address_claims *claims)
+{
+    text_done(&claims->stored);
+    claims->stored = claims->sent;
+    claims->sent = (struct text){ 0 };
+}
+
+/* The record was read. */
+static void take_words(struct address_claims *claims, const struct doc *object)
+{
+    const struct doc *data = doc_get(object, "data");
+    const char *seen = text_of(data, "seen"), *state = text_of(data, "state");
+    take(claims, object, false);
+    set_words(&claims->stored, state, seen);
+    claims->options.read(claims->options.context, state ? state : "", seen ? seen : "");
+}
+
 static void on_told(void *context, const struct kube_result *result)
 {
     struct address_claims *claims = context;
@@ -126,22 +171,22 @@ static void on_told(void *context, const struct kube_result *result)
     struct kube_attempt *attempt = TAKE_PTR(claims->attempt); /* it has the result */
     bool wrote = claims->writing;
     claims->writing = false;
+    const bool done = result->outcome == KUBE_DONE && (!wrote || is_stored(claims, result));
     if (is_seen(claims, result)) {
         claims->looking = false;
-    } else if (result->outcome == KUBE_DONE) {
+    } else if (done && wrote) {
+        take(claims, result->object, true);
+        set_sent(claims);
+        options->written(options->context);
+    } else if (done) {
         claims->looking = false;
-        take(claims, result->object, wrote);
-        const struct doc *data = doc_get(result->object, "data");
-        const char *seen = text_of(data, "seen"), *state = text_of(data, "state");
-        if (wrote)
-            options->written(options->context);
-        else
-            options->read(options->context, state ? state : "", seen ? seen : "");
+        take_words(claims, result->object);
     } else if (result->outcome == KUBE_MISSING && !wrote) {
         take(claims, NULL, false);
+        set_words(&claims->stored, NULL, NULL);
         options->read(options->context, NULL, "");
     } else {
-        fail(claims, result->why);
+        fail(claims, result->outcome == KUBE_DONE ? job_not_so : result->why);
         claims->refused |= wrote;
         if (wrote)
             options->lost(options->context);
@@ -234,6 +279,7 @@ int address_claims_write(struct address_claims *claims, const char *state, const
     if (text_error(&body) < 0)
         return -ENOMEM;
     claims->writing = true;
+    set_words(&claims->sent, state, seen);
     if (*claims->version)
         send_merge(claims, text_str(&body));
     else
@@ -260,7 +306,10 @@ int64_t address_claims_next_ms(const struct address_claims *claims)
 
 void address_claims_faults(const struct address_claims *claims, struct faults *faults)
 {
-    if (*claims->error)
+    if (*claims->error && claims->unstored)
+        fault_raise(faults, "ConfigMap " RECORD_NAME, controller_record_unstored,
+                    .reason = claims->error, .remedy = job_not_so_remedy);
+    else if (*claims->error)
         fault_raise(faults, "ConfigMap " RECORD_NAME, controller_record_unwritten,
                     .reason = claims->error);
 }

@@ -15,8 +15,8 @@
 
 const char job_lacks_status_remedy[] =
     "apply deploy/kubernetes/crds.yaml and crds-metallb.yaml: the definition in force is older";
-static const char not_so[] = "the API answers that it was written, and it is not so";
-static const char not_so_remedy[] =
+const char job_not_so[] = "the API answers that it was written, and it is not so";
+const char job_not_so_remedy[] =
     "see whether an admission webhook or policy takes it out (kubectl get "
     "mutatingwebhookconfigurations), and that nobody else answers in the API's place";
 
@@ -55,7 +55,7 @@ bool job_write_fails(const struct kube_told *told, const struct object *object, 
 {
     const struct kube_result *result = &told->result;
     if (result->outcome == KUBE_DONE && told->done > 1) {
-        *ret_fault = (struct job_write_fault){ not_so, not_so_remedy };
+        *ret_fault = (struct job_write_fault){ job_not_so, job_not_so_remedy };
         return true;
     }
     if (job_lacks_status(told, object)) {

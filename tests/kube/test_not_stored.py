@@ -6,7 +6,7 @@ import json
 
 import pytest
 from dry_api import DryApi
-from giving import Controllers, begin, sweep
+from giving import Controllers, addresses, begin, gets, pool, service, sweep
 from lab import wait, wait_equal
 from lab.asking import Nodes, assert_disjoint, blocks, remove_all
 from lab.asking import pool as block_pool
@@ -54,3 +54,22 @@ def test_a_block(plane, api, leader):
     assert blocks(plane) == {"default-0": "n1", "default-1": "n2"}
     assert_disjoint(plane)
     wait_equal(lambda: told(leader), [], "no fault")
+
+
+def test_the_record_of_claims(plane, api, leader):
+    """No Service is told of an address that no successor would know to be given."""
+    api.dry = "^(POST|PATCH) .*/configmaps"
+    plane.put(pool("203.0.113.0/29"), service("web"))
+    [fault, *_] = wait(lambda: told(leader), "the fault", 10)
+    assert "ConfigMap fingerpost-addresses" in json.dumps(fault) and "webhook" in fault["remedy"]
+    wait(lambda: len(api.lies) >= 3, "further tries", 20)
+    assert addresses(plane, "web") == []
+    api.dry = None
+    gets(plane, web=["203.0.113.0"])
+    wait_equal(lambda: told(leader), [], "no fault")
+    api.dry, before = "^PATCH .*/configmaps", len(api.lies)
+    plane.put(service("api"))
+    wait(lambda: told(leader), "the fault of a change", 10)
+    assert addresses(plane, "api") == [] and len(api.lies) > before
+    api.dry = None
+    gets(plane, api=["203.0.113.1"])

@@ -31,6 +31,7 @@ struct fixture {
     bool has_record;         /* the ConfigMap is there */
     struct text record;      /* its data, as JSON */
     unsigned record_version; /* its resourceVersion; 0: `version` */
+    unsigned unstored;       /* so many writes of the record are answered as done, and are not */
     unsigned conflicts;      /* so many writes of the record are refused with 409 */
     const char *refused;     /* a Service whose status may not be written */
     struct text removal;     /* the last status that took our condition off */
@@ -132,7 +133,9 @@ static inline void on_record(struct fixture *fx, struct fake_peer *peer)
         fx->conflicts--;
         answer_failure(peer, 409, "Conflict");
     } else {
-        if (strcmp(peer->method, "GET") != 0) {
+        if (strcmp(peer->method, "GET") != 0 && fx->unstored > 0) {
+            fx->unstored--;
+        } else if (strcmp(peer->method, "GET") != 0) {
             AUTOFREE char *data = last_member(peer, "\"data\":");
             text_done(&fx->record);
             text_add(&fx->record, data);

@@ -17,6 +17,27 @@ static void who_lost_the_record_reads_it_before_all_else(void **state)
     run_job(fx, !fault_of(fx, "ConfigMap fingerpost-addresses"));
 }
 
+/* Whoever leads next would know nothing of what was given by it. */
+static void a_record_that_was_not_stored_gives_nothing(void **state)
+{
+    struct fixture *fx = *state;
+    fx->has_record = true;
+    text_add(&fx->record, "{\"state\":\"{}\",\"seen\":\"\"}");
+    fx->record_version = 7;
+    fx->unstored = 2;
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, count_of(fx, "PATCH /api/v1/namespaces/n/configmaps/") == 2 &&
+                    fault_of(fx, "ConfigMap fingerpost-addresses"));
+    const struct known_fault *fault = fault_of(fx, "ConfigMap fingerpost-addresses");
+    assert_non_null(strstr(fault->message, "and it is not so"));
+    assert_non_null(strstr(fault->remedy, "admission webhook"));
+    assert_false(has(fx, "web", "203.0.113.0"));
+    fx->record_version = 0; /* each write has a version of its own */
+    run_job(fx, has(fx, "web", "203.0.113.0") && is_quiet(fx));
+    run_job(fx, !fault_of(fx, "ConfigMap fingerpost-addresses"));
+}
+
 static void a_record_that_cannot_be_read_stops_all(void **state)
 {
     struct fixture *fx = *state;
@@ -117,6 +138,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         CASE(who_lost_the_record_reads_it_before_all_else),
+        CASE(a_record_that_was_not_stored_gives_nothing),
         CASE(a_record_that_cannot_be_read_stops_all),
         CASE(a_record_newer_than_the_services_is_waited_for),
         CASE(what_was_seen_beyond_the_record_is_not_waited_for),
