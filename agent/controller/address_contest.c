@@ -5,8 +5,9 @@
  *
  * That the same addresses are written to a Service twice within a minute happens only if somebody
  * has taken them away in between: one that was deleted and is made anew under its name is another
- * Service. Once is a slip, and mended; three times is a program that will go
- * on. It has stopped when twice its usual pause has passed without it.
+ * Service, and what this controller itself has written in between, as a Service's type or families
+ * ask for it, is nobody's contest. Once is a slip, and mended; three times is a program that will
+ * go on. It has stopped when twice its usual pause has passed without it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -83,9 +84,15 @@ static bool differs(const struct service *service, const ip_list *ips)
 void contests_see(struct service_notes *notes, const struct service *service, const ip_list *ips,
                   int64_t now_ms)
 {
+    struct contest *contest = to_contest(service_notes_find(notes, &service->object));
+    if (contest && contest->times && !same_ips(&contest->ips, ips)) {
+        service_notes_drop(notes, &contest->note);
+        contest = NULL;
+    }
     if (!ips->count)
         return;
-    struct contest *contest = to_contest(service_notes_get(notes, &service->object));
+    if (!contest)
+        contest = to_contest(service_notes_get(notes, &service->object));
     if (!contest)
         return; /* without memory, the next one counts */
     contest->differs = differs(service, ips);

@@ -167,8 +167,7 @@ static int make_status(void *context, const char *key, struct kube_write *write,
     }
     if (row && !may_tell(job, service, row, key))
         return 0;
-    if (row)
-        contests_see(&job->contests, service, &row->ips, clock_mono_ms());
+    contests_see(&job->contests, service, row ? &row->ips : &(ip_list){ 0 }, clock_mono_ms());
     const int64_t now_wall_ms = clock_wall_ms();
     address_status_write(service, row, !has_others(job, service), now_wall_ms, body);
     const struct kube_target services = { .group = "", .version = "v1", .plural = "services" };

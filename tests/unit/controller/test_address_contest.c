@@ -144,6 +144,25 @@ static void while_its_version_stays_nobody_has_written(void **state)
     assert_int_equal(told(fx), 0);
 }
 
+/* A Service that has no address any more, or others, by its own type and families, and then as
+ * before. */
+static void what_the_controller_took_off_itself_is_no_contest(void **state)
+{
+    struct fixture *fx = *state;
+    const ip_list none = { 0 };
+    AUTOVEC ip_list more = { 0 };
+    struct ip ip;
+    assert_int_equal(ip_parse("fd00:203::", &ip), 0);
+    assert_int_equal(vec_append(&more, &fx->ips), 0);
+    assert_int_equal(vec_push(&more, ip), 0);
+    for (int i = 0; i < 12; i++) {
+        put_back(fx, UPTIME_MS + i * 100L);
+        contests_see(&fx->job.contests, to_service(fx->web), i < 6 ? &none : &more,
+                     UPTIME_MS + i * 100L + 50);
+    }
+    assert_int_equal(told(fx), 0);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -155,6 +174,7 @@ int main(void)
         CASE(a_write_that_is_never_answered_is_forgotten_after_a_minute),
         CASE(one_that_is_made_anew_is_another),
         CASE(while_its_version_stays_nobody_has_written),
+        CASE(what_the_controller_took_off_itself_is_no_contest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
