@@ -376,27 +376,6 @@ void tenure_absent(struct tenure *tenure, int64_t since_ms, int64_t now_ms)
     note_absent(tenure, since_ms, now_ms);
 }
 
-void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms)
-{
-    if (tenure->asked == TENURE_WAIT || tenure->asked == TENURE_READ)
-        return;
-    if (strcmp(tenure->version, version) == 0) {
-        /* It was so already: others have seen no renewal. */
-        tenure_failed(tenure, false, now_ms);
-        return;
-    }
-    /* No write is asked for while stale: what is so by now was heard since, and has to be read. */
-    tenure->asked = TENURE_WAIT;
-    tenure->pause_ms = 0;
-    tenure->not_before_ms = now_ms;
-    judge_pace(tenure, now_ms - tenure->asked_ms, now_ms);
-    tenure->pending = (struct pending_writes){ 0 };
-    count_from(tenure, tenure->asked_ms);
-    tenure->inherited_ms = 0;
-    tenure->sure_ms = tenure->asked_ms + tenure->rules.duration_ms;
-    note_there(tenure, &tenure->wish, version, now_ms);
-}
-
 /* What fails at once says nothing of the store's pace, be it without an answer or by a conflict. */
 static void note_failed_write(struct tenure *tenure, bool is_conflict, int64_t now_ms)
 {
@@ -420,6 +399,28 @@ static void fail(struct tenure *tenure, const struct tenure_failure *failure, in
     tenure->stale = true;
     tenure->not_before_ms =
         now_ms + tenure_pause(tenure, failure, right_ends_ms(tenure) - now_ms, &tenure->pause_ms);
+}
+
+void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms)
+{
+    if (tenure->asked == TENURE_WAIT || tenure->asked == TENURE_READ)
+        return;
+    if (strcmp(tenure->version, version) == 0) {
+        /* Others have seen no renewal. */
+        const struct tenure_failure failure = { .kind = TENURE_UNSTORED };
+        fail(tenure, &failure, now_ms);
+        return;
+    }
+    /* No write is asked for while stale: what is so by now was heard since, and has to be read. */
+    tenure->asked = TENURE_WAIT;
+    tenure->pause_ms = 0;
+    tenure->not_before_ms = now_ms;
+    judge_pace(tenure, now_ms - tenure->asked_ms, now_ms);
+    tenure->pending = (struct pending_writes){ 0 };
+    count_from(tenure, tenure->asked_ms);
+    tenure->inherited_ms = 0;
+    tenure->sure_ms = tenure->asked_ms + tenure->rules.duration_ms;
+    note_there(tenure, &tenure->wish, version, now_ms);
 }
 
 void tenure_failed(struct tenure *tenure, bool is_conflict, int64_t now_ms)

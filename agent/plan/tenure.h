@@ -186,6 +186,7 @@ void tenure_saw(struct tenure *tenure, const struct lease_record *record, const 
  */
 void tenure_absent(struct tenure *tenure, int64_t since_ms, int64_t now_ms);
 
+/* With the version that there was before, it is a failure. */
 void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms);
 
 /* In conflict, or without an answer: then it may have been done. */

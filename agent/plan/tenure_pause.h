@@ -9,7 +9,8 @@
  * before it ends, while there is time for an answer.
  *
  * After a conflict a reading says what there is, at once; a record that did change ends the pause.
- * Where none did, the store refuses by conflicts.
+ * Where none did, the store refuses by conflicts. One that says it is done, and leaves the record
+ * at its version, refuses as well.
  */
 #pragma once
 
@@ -18,6 +19,7 @@
 enum tenure_failing {
     TENURE_UNANSWERED,
     TENURE_CONFLICT,
+    TENURE_UNSTORED,
     TENURE_REFUSED,
 };
 

@@ -195,8 +195,16 @@ static void note_trouble(struct own_claim *claim, const struct claim_answer *ans
     claim->remedy = answer->remedy;
 }
 
-/* A conflict says that the record is another by now. Where a reading finds it as it was, that was a
- * refusal. */
+/* A write that is stored leaves the record at another version. */
+static bool is_unstored(const struct own_claim *claim, const struct claim_answer *answer)
+{
+    const struct tenure *tenure = &claim->tenure;
+    return tenure->asked != TENURE_READ && answer->outcome == CLAIM_DONE &&
+           strcmp(answer->version, tenure->version) == 0;
+}
+
+/* A conflict says that the record is another by now, and so does a success. Where a reading finds
+ * it as it was, that was a refusal. */
 static void judge_conflict(struct own_claim *claim, const struct claim_answer *answer)
 {
     static const char remedy[] =
@@ -212,14 +220,18 @@ static void judge_conflict(struct own_claim *claim, const struct claim_answer *a
     }
     claim->not_written++;
     claim->remedy = remedy;
-    (void)snprintf(claim->trouble, sizeof(claim->trouble),
-                   "the store says to each write that the record has changed, and it has not");
+    (void)snprintf(
+        claim->trouble, sizeof(claim->trouble),
+        claim->unstored
+            ? "the store says to each write that it is done, and the record is as it was"
+            : "the store says to each write that the record has changed, and it has not");
 }
 
-static void note_conflict(struct own_claim *claim)
+static void note_conflict(struct own_claim *claim, bool unstored)
 {
     const struct tenure *tenure = &claim->tenure;
     claim->conflicted = true;
+    claim->unstored = unstored;
     (void)snprintf(claim->conflict, sizeof(claim->conflict), "%s",
                    tenure->asked == TENURE_CREATE ? "" : tenure->version);
 }
@@ -237,8 +249,8 @@ static void note_outcome(struct own_claim *claim, const struct claim_answer *ans
     claim->failures = failed ? claim->failures + 1 : 0;
     if (!is_write)
         judge_conflict(claim, answer);
-    else if (answer->outcome == CLAIM_CONFLICT)
-        note_conflict(claim);
+    else if (answer->outcome == CLAIM_CONFLICT || is_unstored(claim, answer))
+        note_conflict(claim, answer->outcome == CLAIM_DONE);
     else
         claim->not_written = failed ? claim->not_written + 1 : 0;
     claim->told_to_wait =
@@ -256,7 +268,9 @@ static void take_failure(struct own_claim *claim, const struct claim_answer *ans
     uint32_t random = 0; /* as early in the boot: the longest pause */
     (void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
     tenure_draw(&claim->tenure, random);
-    if (answer->refused)
+    if (is_unstored(claim, answer))
+        tenure_wrote(&claim->tenure, answer->version, now_ms);
+    else if (answer->refused)
         tenure_refused(&claim->tenure, answer->retry_after_ms, now_ms);
     else
         tenure_failed(&claim->tenure, answer->outcome == CLAIM_CONFLICT, now_ms);
@@ -318,7 +332,7 @@ static void on_told(void *context, const struct claim_answer *answer)
     note_outcome(claim, answer, now_ms);
     if (claim->tenure.asked == TENURE_READ)
         take_read(claim, answer, now_ms);
-    else if (answer->outcome == CLAIM_DONE)
+    else if (answer->outcome == CLAIM_DONE && !is_unstored(claim, answer))
         take_written(claim, answer, now_ms);
     else
         take_failure(claim, answer, now_ms);

@@ -50,6 +50,7 @@ struct own_claim {
     unsigned not_written; /* of its writes, in a row: who may not write may read all the same */
     bool told_to_wait;    /* the last failure says for how long, and that is a while */
     bool conflicted;      /* its last write was; nothing was read since */
+    bool unstored;        /* the same, but that write was told to be done */
     char conflict[LEASE_VERSION_MAX]; /* the version that it was to be over; "": none */
     char trouble[256];                /* of the last */
     const char *remedy;

@@ -323,6 +323,11 @@ def too_late(fault):
     return late
 
 
+def unstored(handler):
+    """A good answer to a write that is not done."""
+    writes.answer(handler, status_of, stored=False)
+
+
 def silence(handler):
     """An answer that begins and never goes on; the client has to give up."""
     handler.begin()

@@ -206,14 +206,17 @@ def test_an_api_with_too_much_to_do_is_not_asked_more(world):
 
 
 @NODES
-def test_a_write_that_is_refused_by_conflicts_is_told(world):
+@pytest.mark.parametrize("answer, words", [(scripted.refuse(409), "has changed, and it has not"),
+                                           (scripted.unstored, "is done, and the record is as it was")],
+                         ids=("conflicts", "unstored"))
+def test_a_write_that_changes_nothing_is_told(world, answer, words):
     """As an admission webhook may, or whoever changes the patch on its way: the record is as it was."""
     first = world.holder()
     before = world.api.count(WRITES)
-    world.api.fail(WRITES, scripted.refuse(409))
+    world.api.fail(WRITES, answer)
     wait(lambda: world.api.count(WRITES) > before, "a refused renewal", DURATION)
     begin = time.monotonic()
-    [(name, told)] = wait(lambda: world.told("has changed, and it has not"), "the fault", DURATION)
+    [(name, told)] = wait(lambda: world.told(words), "the fault", DURATION)
     print(f"told after {time.monotonic() - begin:.1f} s: {told}")
     assert name == first and time.monotonic() - begin < 2 and "webhook" in told["remedy"], told
     wait_equal(lambda: world.segment.at(V4), [], "that nobody has it", 2 * DURATION)

@@ -103,15 +103,29 @@ def store(api, key, item):
     return api.objects[key]
 
 
-def answer(handler, status_of):
+class Unstored:
+    """In the API's place for a write that leaves nothing behind; its answer has the version that there was."""
+
+    def __init__(self, api):
+        self.objects, self.version = dict(api.objects), api.version
+
+    def put(self, item):
+        self.objects[(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"])] = item
+
+    def delete(self, item):
+        del self.objects[(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"])]
+
+
+def answer(handler, status_of, stored=True):
     """Reads the body of a request, does what it says, and answers."""
     api = handler.api
     try:
         with api.changed:
-            item = write(api, handler.command, handler.path, handler.headers["Content-Type"],
-                         json.loads(handler.body))
-            api.effects.append((handler.command, *key_of(handler.path)[:2],
-                                item["metadata"]["name"]))
+            item = write(api if stored else Unstored(api), handler.command, handler.path,
+                         handler.headers["Content-Type"], json.loads(handler.body))
+            if stored:
+                api.effects.append((handler.command, *key_of(handler.path)[:2],
+                                    item["metadata"]["name"]))
     except Refused as refusal:
         reason = str(refusal)
         handler.say(REASONS[reason], {**status_of(REASONS[reason]), "reason": reason})
