@@ -70,7 +70,7 @@ enum nat_cause {
     NAT_CAUSE_NO_ROUTE,       /* drop: the kernel has no way to the endpoint or back */
     NAT_CAUSE_INVALID,        /* drop: TCP that neither opens a flow nor belongs to one */
     NAT_CAUSE_FRAGMENT,       /* drop: a later fragment whose first one was not seen */
-    NAT_CAUSE_MALFORMED,      /* drop: headers do not fit, on an address of ours */
+    NAT_CAUSE_MALFORMED,      /* drop: headers do not fit, on an address of ours; or two tags */
     NAT_CAUSE_PROTOCOL,       /* drop: a protocol that this program does not translate */
     NAT_CAUSE_TTL,            /* answered: hop limit used up on the way to the endpoint */
     NAT_CAUSE_TOO_BIG,        /* answered: larger than the MTU towards the endpoint */

@@ -48,7 +48,7 @@ enum egress_cause {
     EGRESS_CAUSE_NESTED,     /* gateway: FoU within FoU, or a packet for the gateway itself */
     EGRESS_CAUSE_PROTOCOL,   /* gateway: neither TCP, UDP nor ICMP echo */
     EGRESS_CAUSE_FRAGMENT,   /* a later fragment whose first one was not seen */
-    EGRESS_CAUSE_MALFORMED,  /* headers do not fit */
+    EGRESS_CAUSE_MALFORMED,  /* headers do not fit, or a tag follows a priority tag */
     EGRESS_CAUSE_PORTS,      /* gateway: all the client's source ports to this destination live */
     EGRESS_CAUSE_BLOCKS,     /* gateway: no block of source ports is left for the client */
     EGRESS_CAUSE_FLOWS_FULL, /* gateway: the flow table is full of living flows */

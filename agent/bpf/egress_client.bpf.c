@@ -267,7 +267,7 @@ int client_in(struct __sk_buff *skb)
         return NEXT;
     parse(skb, NAT_HOOK_POD_IN, &room->packet);
     if (room->packet.shape == SHAPE_NONE)
-        return NEXT;
+        return is_tagged_twice(skb) ? refuse(skb, room, EGRESS_CAUSE_MALFORMED) : NEXT;
     room->translated = skb->tc_index == NAT_TRANSLATED ? EGRESS_PIN_TRANSLATED : 0;
     if (room->translated)
         skb->tc_index = 0;

@@ -88,6 +88,8 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
     if (seen == GLANCE_NOT_OURS)
         return NEXT;
     parse(skb, hook, packet);
+    if (packet->shape == SHAPE_NONE && !at_exit(hook) && is_tagged_twice(skb))
+        return drop(skb, packet, 0, NAT_CAUSE_MALFORMED);
     if (packet->shape == SHAPE_NONE)
         return NEXT;
     if (dry_run)

@@ -2,7 +2,7 @@
 /*
  * Reads a packet's tuple. The packet belongs to no VLAN: a packet of one is for the program on the
  * VLAN's own device. A tag whose VLAN is 0 says no more than a priority (IEEE 802.1Q), and the
- * packet is this device's.
+ * packet is this device's. A tag within that one is dropped: see is_tagged_twice().
  */
 #pragma once
 
@@ -308,6 +308,17 @@ ALWAYS_INLINE int without_vlan(struct __sk_buff *skb, enum nat_hook hook)
     if (hook != NAT_HOOK_UPLINK_IN && hook != NAT_HOOK_POD_IN)
         return 1;
     return bpf_skb_vlan_pop(skb) == 0;
+}
+
+/*
+ * Whether a tag follows a priority tag. Linux takes off each of them, but only the first before the
+ * programs of tc: they see no packet of IP, and the stack takes one for this device. No lawful
+ * sender needs such frames.
+ */
+ALWAYS_INLINE int is_tagged_twice(struct __sk_buff *skb)
+{
+    return skb->vlan_present && !(skb->vlan_tci & VLAN_NUMBER) &&
+           (skb->protocol == bpf_htons(ETH_P_8021Q) || skb->protocol == bpf_htons(ETH_P_8021AD));
 }
 
 /* What a transport header has at least. */

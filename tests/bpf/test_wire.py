@@ -171,6 +171,17 @@ def test_priority_without_vlan(nat, wires, family, protocol):
     assert received.tag is None and ends(packet) == opposite(ours)
 
 
+@pytest.mark.parametrize("inner", (0, 5))
+def test_a_tag_behind_a_priority(nat, wires, family, protocol, inner):
+    """Linux takes both off, the second one behind our programs, which would not see the packet."""
+    web(nat, family, protocol, POD2)
+    for device, hook, source in (("pod1", "pod_in", POD1), ("eth0", "uplink_in", CLIENT)):
+        packet = tagged(frame(hook, source[family], 40000, VIP[family], 80, protocol), 0)
+        twice = Ether(src=packet.src, dst=packet.dst) / Dot1Q(vlan=0) / Dot1Q(vlan=inner) / packet.payload.payload
+        send(wires[device], twice, family, protocol, unfinished_=False)
+    assert nat.refusals() == {"malformed": 2} and not nat.halves()
+
+
 def test_priority_of_a_refused_packet(nat, wires, family, protocol):
     nat.service(NODE[family], 80, protocol=protocol, kind=abi.NODE_PORT,
                 outcomes={abi.OUTSIDE: "reject"})

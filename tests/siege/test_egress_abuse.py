@@ -3,12 +3,14 @@
 the end of the room: ports of clients."""
 
 import socket
+import struct
 
 import pytest
 from lab import wait, wait_equal
 from lab.traffic import Connection, ask, open_socket, serve
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
+from siege_forged import wire
 from test_egress import BOTH, PORT, address, egress, pod_object, told, write_nodes
 
 pytestmark = pytest.mark.lab(nat=True, nodes=2)
@@ -209,6 +211,33 @@ def test_what_a_pod_wraps_stays_there(lab, family):
         assert heard.recv(100) == b"lawful"
     assert counts(world.guest.node)["pod-tunnel"] == 6
     assert "stranger" not in counts(world.gateway)
+
+
+def send_tagged(pod, packet, *kinds):
+    """Sends a packet behind tags of VLAN 0."""
+    frames = wire(pod)
+    frames.macs += b"".join(struct.pack("!HH", kind, 0) for kind in kinds)
+    frames.send(packet)
+    frames.socket.close()
+
+
+@BOTH
+def test_a_pod_tags_its_frames(lab, family):
+    """Linux takes off every tag of VLAN 0, and all but the first one behind our programs: what has several goes
+    nowhere. What has one leaves by the gateway."""
+    world = build(lab, "drop")
+    wait_serves(world, world.guest, family)
+    guest, outside, gate = (address(host, family) for host in (world.guest, world.client, world.gateway))
+    head = IPv6(src=guest, dst=gate) if family == 6 else IP(src=guest, dst=gate)
+    fou = bytes(head / UDP(sport=4000, dport=FOU) / inner(guest, outside))
+    with listen(world.client, family, SECRET) as heard:
+        for kinds in ((0x8100, 0x8100), (0x88A8, 0x8100), (0x8100, 0x88A8), (0x8100,) * 3):
+            send_tagged(world.guest, fou, *kinds)
+            send_tagged(world.guest, inner(guest, outside), *kinds)
+        send_tagged(world.guest, inner(guest, outside, text=b"lawful"), 0x8100)
+        text, (sender, *_) = heard.recvfrom(100)
+        assert (text, sender) == (b"lawful", gate), "what is allowed comes, and nothing came before it"
+    assert counts(world.guest.node)["malformed"] == 8
 
 
 def test_a_pod_where_nobody_is_a_client(lab):
