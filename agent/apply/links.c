@@ -31,6 +31,7 @@ bool decode_link(const struct nlmsghdr *message, struct link *ret_link)
     struct link link = {
         .ifindex = full.ifindex,
         .master = full.master,
+        .lower = full.peer_nsid < 0 ? full.peer : 0,
         .mtu = full.mtu,
         .type = full.type,
         .up = full.up,
@@ -92,6 +93,21 @@ int dump_links(struct nl_socket *socket, struct sorted *ret_links)
     return 0;
 }
 
+/*
+ * The kernel tells of a veth's first end before it has the other one, and says nothing of one whose
+ * other end goes to another namespace: so what is told of an end (`lower`) counts for both.
+ */
+static int join_ends(struct sorted *links, const struct link *end, uint32_t lower)
+{
+    const struct link *known =
+        end->lower && strcmp(end->kind, "veth") == 0 ? link_find(links, end->lower) : NULL;
+    if (!known || known->lower == lower)
+        return 0;
+    struct link other = *known;
+    other.lower = lower;
+    return sorted_put(links, &other);
+}
+
 int links_hear(struct sorted *links, const struct nlmsghdr *message)
 {
     struct link link;
@@ -99,13 +115,16 @@ int links_hear(struct sorted *links, const struct nlmsghdr *message)
         return 0;
     const struct link *known = link_find(links, link.ifindex);
     if (message->nlmsg_type == RTM_DELLINK) {
+        int r = known ? join_ends(links, known, 0) : 0;
         if (known)
             sorted_remove(links, &link);
-        return known != NULL;
+        return r < 0 ? r : known != NULL;
     }
     if (known && link_equal(known, &link))
         return 0;
     int r = sorted_put(links, &link);
+    if (r >= 0)
+        r = join_ends(links, &link, link.ifindex);
     return r < 0 ? r : 1;
 }
 

@@ -374,7 +374,7 @@ struct nat_refusal_value {
 struct nat_interface_value {
     struct nat_addr v4, v6; /* v4 mapped; zero: none */
     __u32 check;            /* the ifindex */
-    __u32 back; /* of a pod's: itself, or the bridge that it is a port of; or NAT_BACK_* */
+    __u32 back;             /* of a pod's: itself, or the bridge that is behind it; or NAT_BACK_* */
 };
 
 #define NAT_BACK_UNKNOWN 0u

@@ -5,8 +5,9 @@
  * IPv6 the kernel has none.
  *
  * Who comes by a pod's interface has to have a source that the kernel routes by it, as a strict
- * rp_filter wants it. Behind a bridge routes lead to the bridge, and not to one of its ports; there
- * the packet has to have the hardware address that the kernel knows of its source, if it knows one.
+ * rp_filter wants it. Behind a bridge routes lead to the bridge, or to an interface of this node in
+ * one of its VLANs, and not to one of its ports; there the packet has to have the hardware address
+ * that the kernel knows of its source, if it knows one.
  * Who comes by an uplink may have any source but one that is routed by a pod's interface: by which
  * of several uplinks somebody is routed says nothing. The agent writes down in "interfaces" which
  * is which; what comes by others is not checked, nor are link-local sources.
@@ -83,7 +84,7 @@ ALWAYS_INLINE enum came came_by_way(struct __sk_buff *skb, const struct packet *
     }
     if (way->answer == BPF_FIB_LKUP_RET_FWD_DISABLED)
         return CAME_UNCHECKED;
-    if (way->answer || (out != in && out != back))
+    if (way->answer || (out != in && out != back && came_back_of(out) != back))
         return CAME_WRONG;
     return out == in || is_from_neighbour(skb, packet, way) ? CAME_RIGHT : CAME_WRONG;
 }

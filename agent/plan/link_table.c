@@ -16,11 +16,12 @@ int link_cmp(const void *a, const void *b)
 
 bool link_equal(const struct link *a, const struct link *b)
 {
-    return a->ifindex == b->ifindex && a->master == b->master && a->mtu == b->mtu &&
-           a->type == b->type && a->up == b->up && a->unplugged == b->unplugged &&
-           a->one_peer == b->one_peer && a->no_arp == b->no_arp && a->peer_away == b->peer_away &&
-           memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->kind, b->kind) == 0 && strcmp(a->alias, b->alias) == 0;
+    return a->ifindex == b->ifindex && a->master == b->master && a->lower == b->lower &&
+           a->mtu == b->mtu && a->type == b->type && a->up == b->up &&
+           a->unplugged == b->unplugged && a->one_peer == b->one_peer && a->no_arp == b->no_arp &&
+           a->peer_away == b->peer_away && memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 &&
+           strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0 &&
+           strcmp(a->alias, b->alias) == 0;
 }
 
 const struct link *link_find(const struct sorted *links, uint32_t ifindex)
@@ -41,6 +42,19 @@ const struct link *link_port_of(const struct sorted *links, const struct link *l
 {
     const struct link *master = link->master ? link_find(links, link->master) : NULL;
     return master && strcmp(master->kind, "vrf") != 0 ? master : NULL;
+}
+
+const struct link *link_bridge_behind(const struct sorted *links, const struct link *link)
+{
+    const struct link *port = link_port_of(links, link), *bridge = NULL;
+    const struct link *lower = link->lower ? link_find(links, link->lower) : NULL;
+    if (port || !lower)
+        return port;
+    if (strcmp(link->kind, "vlan") == 0)
+        bridge = lower;
+    else if (strcmp(link->kind, "veth") == 0)
+        bridge = link_port_of(links, lower);
+    return bridge && strcmp(bridge->kind, "bridge") == 0 ? bridge : NULL;
 }
 
 const char *link_mac_str(const uint8_t mac[static 6], char buffer[static LINK_MAC_STRLEN])

@@ -15,6 +15,7 @@
 struct link {
     uint32_t ifindex;
     uint32_t master; /* bridge, bond, VRF, ... that it is a port of; 0: none */
+    uint32_t lower; /* in this namespace: a veth's other end, what a VLAN is on; 0: none, or away */
     uint32_t mtu;
     uint16_t type;  /* ARPHRD_* of linux/if_arp.h */
     bool up;        /* administratively */
@@ -42,6 +43,12 @@ const struct link *link_named(const struct sorted *links, const char *name);
 
 /* The bridge, bond or the like that an interface is a port of; NULL: none. Not a VRF. */
 const struct link *link_port_of(const struct sorted *links, const struct link *link);
+
+/*
+ * The bridge whose hosts are behind an interface: that it is a port of, or by which this node is
+ * itself a host there, in one of its VLANs (the CNI plugin bridge makes veths of such); NULL: none.
+ */
+const struct link *link_bridge_behind(const struct sorted *links, const struct link *link);
 
 enum { LINK_MAC_STRLEN = 18 };
 /* "02:00:00:00:00:01"; returns `buffer`. */

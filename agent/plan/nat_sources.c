@@ -100,15 +100,29 @@ static uint32_t hooks_on(const nat_attachment_list *wanted, uint32_t ifindex, si
     return hooks;
 }
 
-static uint32_t back_of(const struct sorted *links, const struct link *link, uint32_t hooks)
+static bool is_taken_in(const nat_attachment_list *wanted, uint32_t ifindex)
+{
+    vec_each(const struct nat_attachment, it, wanted) {
+        if (it->ifindex == ifindex && it->hook == NAT_HOOK_POD_IN)
+            return true;
+    }
+    return false;
+}
+
+/* A bridge that takes in packets of pods itself has others' ports, too. */
+static uint32_t back_of(const struct sorted *links, const nat_attachment_list *wanted,
+                        const struct link *link, uint32_t hooks)
 {
     const uint32_t out = 1u << NAT_HOOK_POD_OUT, both = out | 1u << NAT_HOOK_POD_IN;
     if (hooks == out) /* a bridge that has pods' ports alone */
         return link->ifindex;
-    if (hooks == both && nat_may_be_pods(link)) {
-        const struct link *master = link_port_of(links, link);
-        return master ? master->ifindex : link->ifindex;
-    }
+    if (link->lower && link_port_of(links, link) && nat_may_be_pods(link))
+        return NAT_BACK_UNKNOWN; /* what this node itself sends into the bridge comes by it */
+    const struct link *bridge = hooks == both ? link_bridge_behind(links, link) : NULL;
+    if (bridge)
+        return is_taken_in(wanted, bridge->ifindex) ? NAT_BACK_ANY : bridge->ifindex;
+    if (hooks == both && nat_may_be_pods(link))
+        return link->ifindex;
     return hooks & (both | 1u << NAT_HOOK_UPLINK_IN) ? NAT_BACK_ANY : NAT_BACK_UNKNOWN;
 }
 
@@ -119,6 +133,6 @@ void plan_nat_backs(const struct sorted *links, const nat_attachment_list *wante
     vec_each(struct nat_interface, it, interfaces) {
         const struct link *link = link_find(links, it->ifindex);
         const uint32_t hooks = hooks_on(wanted, it->ifindex, &at);
-        it->back = link ? back_of(links, link, hooks) : NAT_BACK_UNKNOWN;
+        it->back = link ? back_of(links, wanted, link, hooks) : NAT_BACK_UNKNOWN;
     }
 }

@@ -203,6 +203,32 @@ def test_ports_of_a_bridge(nat, family, protocol, bridge):
     assert nat.send("uplink_in", frame("uplink_in", bridge, 40000, VIP[family], 80, protocol)).verdict == SHOT
 
 
+def test_a_gateway_in_a_vlan_of_the_bridge(nat, family, protocol, bridge):
+    """Routes to its pods lead by that interface, behind which there is the same bridge; and to no other one's."""
+    web(nat, family, protocol, POD2)
+    net, own, _ = BRIDGED[family]
+    nat.world.ip(f"""link add gate9 type veth peer name gate9p
+link set gate9p master br9
+link set gate9 up
+link set gate9p up
+address del {own}/{net.split('/')[1]} dev br9
+address add {own}/{net.split('/')[1]} dev gate9{' nodad' if family == 6 else ''}
+""")
+    index = nat.world.index
+    index["gate9"] = socket.if_nametoindex("gate9")
+    sent = frame("pod_in", bridge, 40000, VIP[family], 80, protocol)
+    sent = Ether(src=PORT_MAC, dst=MACS["pod1"]) / sent.payload
+    nat.world.MACS["port1"] = MACS["pod1"]
+    nat.interface(index["gate9"], back=index["gate9"])
+    assert nat.send("pod_in", sent, "port1").verdict == SHOT
+    nat.interface(index["gate9"], back=index["br9"])
+    nat.world.ip(f"neighbour add {bridge} lladdr {PORT_MAC} dev gate9 nud permanent\n")
+    assert nat.send("pod_in", Ether(src="02:00:00:00:09:06", dst=MACS["pod1"]) / sent.payload, "port1").verdict == SHOT
+    assert nat.send("pod_in", sent, "pod1").verdict == SHOT
+    assert nat.send("pod_in", sent, "port1").verdict == NEXT
+    nat.world.ip("link del gate9\n")
+
+
 def test_fragments(nat, family, protocol):
     """Each comes by that interface. A first one that does not spoils no datagram's others, and a later
     one is not left to the stack to be joined there."""

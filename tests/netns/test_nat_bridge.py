@@ -111,6 +111,28 @@ def test_pods_on_a_bridge(world):
     assert agent.json("verify")["differences"] == 0
 
 
+def test_a_gateway_in_a_vlan_of_the_bridge(lab):
+    """The bridge has no address: the pods' gateway is a veth whose other end is a port, as the plugin makes one
+    where its configuration has a `vlan`."""
+    node = lab.nodes[0]
+    node.configure("link add cni0 type bridge", "link set cni0 up",
+                   "link add cni0.100 type veth peer name gate",
+                   "link set gate master cni0 up", "link set cni0.100 up",
+                   f"addr add {ipaddress.ip_network(node.block4)[GATEWAY]}/27 dev cni0.100",
+                   f"addr add {ipaddress.ip_network(node.block6)[GATEWAY]}/123 dev cni0.100 nodad")
+    lab.a = BridgedPod(lab, node, "a", 1)
+    lab.far = pods(lab, "far", nodes=lab.nodes[1:])["far2"]
+    lab.here, lab.away = Service(lab, "here", 11), Service(lab, "away", 12)
+    lab.here.write(lab.a)
+    lab.away.write(lab.far)
+    start(lab, services={"podInterfaces": ["cni0*", "veth*"]})
+    steer(lab, node, *lab.here.announced(), *lab.away.announced())
+    check(lab, [lab.a, node, lab.far], lab.here, lab.a)
+    check(lab, [lab.a, node], lab.away, lab.far)
+    check(lab, [lab.client], lab.here, lab.a, KINDS[1:])
+    assert node.agents[0].faults() == []
+
+
 def test_a_port_that_comes_later(world):
     late = BridgedPod(world, world.nodes[0], "late", 3)
     agent = world.nodes[0].agents[0]

@@ -44,6 +44,8 @@ static void links_are_described(void **state)
     assert_int_equal(d0->type, ARPHRD_ETHER);
     assert_int_equal(d0->master, 0);
     assert_string_equal(d0->kind, "veth");
+    assert_int_equal(d0->lower, d1->ifindex);
+    assert_int_equal(d1->lower, d0->ifindex);
     assert_string_equal(d0->alias, "fingerpost");
     assert_true(d0->up);
     assert_false(br0->up);

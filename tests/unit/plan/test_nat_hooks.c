@@ -158,11 +158,20 @@ static void where_routes_lead_back(void **state)
     put_link(&fixture.links, "veth3", "veth")->master = bridge;
     assert_backs(&fixture, "lo:- eth0:any svc0:- veth1:veth1 veth2:any other:- cni0:cni0 "
                            "veth3:cni0 ");
+    /* This node is itself behind a port: a gateway in a VLAN of the bridge. */
+    struct link *port = put_link(&fixture.links, "veth4", "veth"), *gate;
+    port->master = bridge;
+    port->lower = port->ifindex + 1;
+    gate = put_link(&fixture.links, "veth5", "veth");
+    gate->lower = port->ifindex;
+    put_link(&fixture.links, "veth6", "vlan")->lower = bridge;
+    assert_backs(&fixture, "lo:- eth0:any svc0:- veth1:veth1 veth2:any other:- cni0:cni0 "
+                           "veth3:cni0 veth4:- veth5:cni0 veth6:cni0 ");
     /* A network card among the ports: hosts of the fabric are behind it as well. */
     put_pattern(&fixture.planning.config->services.pod_interfaces, "cni0");
     put_link(&fixture.links, "ens1", "")->master = bridge;
     assert_backs(&fixture, "lo:- eth0:any svc0:- veth1:veth1 veth2:any other:- cni0:any veth3:- "
-                           "ens1:- ");
+                           "veth4:- veth5:any veth6:any ens1:- ");
 }
 
 static void a_pattern_is_a_glob(void **state)
