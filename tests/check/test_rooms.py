@@ -34,7 +34,7 @@ ALLOWED = {
     "standing": (("base", "faults", "format", "loop", "config", "plan", "status"), ("libsystemd",)),
     "apply": (
         (
-            "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
+            "base", "faults", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
             "plan/link_table.h", "plan/egress_table.h", "plan/kept_table.h", "plan/opening_table.h",
             "bpf/abi.h", "bpf/flow_abi.h",
             "bpf/egress_abi.h",
@@ -46,7 +46,7 @@ ALLOWED = {
     "bpf": ((), ("libbpf", "kernel")),
     "status": (("base", "faults", "bpf/abi.h", "bpf/flow_abi.h", "bpf/egress_abi.h"), ()),
     "engine": (
-        ("base", "loop", "config", "model", "store", "plan", "apply", "status"),
+        ("base", "faults", "loop", "config", "model", "store", "plan", "apply", "status"),
         ("libsystemd",),
     ),
     "health": (("base", "config", "loop", "model", "status", "plan"), ("libsystemd",)),

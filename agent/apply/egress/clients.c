@@ -22,6 +22,8 @@
 #include "base/remedy.h"
 #include "base/text.h"
 #include "bpf/egress_gateway.skel.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 
 static int client_cmp(const void *a, const void *b)
 {
@@ -293,8 +295,8 @@ static int write_client(struct egress_gate *gate, const struct egress_client *cl
 static int tell_error(int r, struct faults *faults)
 {
     if (r < 0)
-        faults_add(faults, "egress.gateway", remedy_for_kernel(r),
-                   "its clients can't be written: %s", strerror(-r));
+        fault_raise(faults, "egress.gateway", egress_gateway_clients_unwritable,
+                    .reason = strerror(-r), .remedy = remedy_for_kernel(r));
     return r;
 }
 

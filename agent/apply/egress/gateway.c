@@ -26,6 +26,8 @@
 #include "base/remedy.h"
 #include "base/text.h"
 #include "bpf/egress_gateway.skel.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 
 /* ---- opening ---- */
 
@@ -206,7 +208,7 @@ int egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings 
     write_layout(control, &layout);
     int r = egress_clients_lay_out(gate, &layout);
     if (r < 0)
-        faults_add(faults, "egress.gateway", remedy_for_kernel(r),
-                   "its clients' ports can't be taken back: %s", strerror(-r));
+        fault_raise(faults, "egress.gateway", egress_gateway_ports_unwritable,
+                    .reason = strerror(-r), .remedy = remedy_for_kernel(r));
     return r;
 }

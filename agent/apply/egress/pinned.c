@@ -18,6 +18,8 @@
 #include "base/log.h"
 #include "base/remedy.h"
 #include "base/text.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 
 #define OURS "egress_"
 
@@ -104,8 +106,8 @@ void pinned_keep(const struct bpf_object *object, const char *folder, struct fau
     {
         int r = is_ours(map) ? pin_again(map, folder) : 0;
         if (r < 0)
-            faults_add(faults, "egress", remedy_for_file(r), "map %s can't be pinned again: %s",
-                       bpf_map__name(map), strerror(-r));
+            fault_raise(faults, "egress", egress_map_unpinned, .map = bpf_map__name(map),
+                        .reason = strerror(-r), .remedy = remedy_for_file(r));
     }
 }
 
@@ -113,8 +115,8 @@ void pinned_explain(int error, struct faults *faults)
 {
     const char *remedy =
         error == -EPERM || error == -EACCES ? NAT_CAPABILITIES_REMEDY : "see the log";
-    faults_add(faults, "egress", remedy, "its BPF programs and maps can't be had: %s",
-               strerror(-error));
+    fault_raise(faults, "egress", egress_programs_unavailable, .reason = strerror(-error),
+                .remedy = remedy);
 }
 
 static size_t array_size(const struct bpf_map *map)

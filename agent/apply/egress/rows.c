@@ -23,6 +23,8 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/remedy.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 
 /* ---- pods ---- */
 
@@ -182,12 +184,11 @@ static int remove_all(struct egress_plane *plane, const struct egress_wanted *wa
 
 static void tell_error(int r, struct faults *faults)
 {
-    faults_add(faults, "egress",
-               r == -ENOSPC || r == -E2BIG ? "name fewer of them" : remedy_for_kernel(r),
-               r == -ENOSPC || r == -E2BIG
-                   ? "there are more Egresses, destinations or pods than the maps hold: %s"
-                   : "the maps can't be written: %s",
-               strerror(-r));
+    if (r == -ENOSPC || r == -E2BIG)
+        fault_raise(faults, "egress", egress_maps_full, .reason = strerror(-r));
+    else
+        fault_raise(faults, "egress", egress_maps_unwritable, .reason = strerror(-r),
+                    .remedy = remedy_for_kernel(r));
 }
 
 static bool is_crowded(const struct egress_plane *plane)
@@ -200,16 +201,10 @@ static void tell_crowd(const struct egress_plane *plane, struct faults *faults)
 {
     const uint32_t partial = egress_policies_partial(&plane->policies);
     if (plane->sets_left)
-        faults_add(
-            faults, "egress", "name fewer of them",
-            "there are more Egresses than the maps hold, pods of the others may speak to the "
-            "cluster only: %u have a place, Egress %s has none",
-            (unsigned)plane->sets.count, plane->sets_left);
+        fault_raise(faults, "egress", egress_sets_full, .count = (int64_t)plane->sets.count,
+                    .egress = plane->sets_left);
     else if (partial)
-        faults_add(faults, "egress", "name fewer of them",
-                   "there are more destinations of Egresses than the maps hold, pods of the others "
-                   "may speak to the cluster only: %u policies have no place",
-                   (unsigned)partial);
+        fault_raise(faults, "egress", egress_destinations_full, .count = partial);
 }
 
 int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *wanted,

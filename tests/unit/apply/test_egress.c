@@ -9,6 +9,8 @@
 
 #include "apply/egress/plane_inside.h"
 #include "base/clock.h"
+#include "fault_codes.h"
+#include "faults/egress.h"
 #include "nat_plane_lab.h"
 
 static struct ip ip_of(const char *text)
@@ -67,9 +69,9 @@ static void world_done(struct world *world)
     sorted_done(&world->pods);
 }
 
-static int world_write(struct egress_plane *plane, struct world *world, bool may_remove)
+static int world_try(struct egress_plane *plane, struct world *world, bool may_remove,
+                     struct faults *faults)
 {
-    AUTOFAULTS struct faults faults = { 0 };
     const struct egress_wanted wanted = {
         .sets = &world->sets,
         .policies = &world->policies,
@@ -79,7 +81,13 @@ static int world_write(struct egress_plane *plane, struct world *world, bool may
         .known_ms = world->known_ms,
         .may_remove = may_remove,
     };
-    int r = egress_plane_write(plane, &wanted, &faults);
+    return egress_plane_write(plane, &wanted, faults);
+}
+
+static int world_write(struct egress_plane *plane, struct world *world, bool may_remove)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = world_try(plane, world, may_remove, &faults);
     print_faults(&faults);
     assert_true(faults_none(&faults));
     return r;
@@ -262,6 +270,98 @@ static void test_unpinned(void **state)
     assert_int_equal(rmdir(gateway), 0);
 }
 
+/* A hash table or trie of the kernel with one place, for keys and values of a map. */
+static int tiny_map(enum bpf_map_type type, int like)
+{
+    LIBBPF_OPTS(bpf_map_create_opts, options,
+                .map_flags = type == BPF_MAP_TYPE_LPM_TRIE ? BPF_F_NO_PREALLOC : 0);
+    struct bpf_map_info info = { 0 };
+    uint32_t length = sizeof(info);
+    assert_int_equal(bpf_obj_get_info_by_fd(like, &info, &length), 0);
+    int fd = bpf_map_create(type, "tiny", info.key_size, info.value_size, 1, &options);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static void expect(struct egress_plane *plane, struct world *world, const struct fault_type *type,
+                   const char *message)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    (void)world_try(plane, world, true, &faults);
+    assert_only_fault(&faults, type, "egress", message);
+}
+
+static void test_no_room_for_destinations(void **state)
+{
+    (void)state;
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    struct world world;
+    world_make(&world, false, 2, two);
+    const int all = plane->policies.fd, trie = tiny_map(BPF_MAP_TYPE_LPM_TRIE, all);
+    plane->policies.fd = trie; /* the stay has its place */
+    expect(plane, &world, &fault_type_egress_destinations_full,
+           "there are more destinations of Egresses than the maps hold, pods of the others may "
+           "speak to the cluster only: 1 policy has no place");
+    close(trie);
+    world_done(&world);
+}
+
+static void test_no_room_for_pods(void **state)
+{
+    (void)state;
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    struct world world;
+    struct egress_pod second = { .address = ip_of("10.244.1.6") }, *pointer = &second;
+    world_make(&world, false, 2, two);
+    assert_int_equal(sorted_put(&world.pods, &pointer), 0);
+    const int hash = tiny_map(BPF_MAP_TYPE_HASH, plane->fds[EGRESS_MAP_PODS]);
+    plane->fds[EGRESS_MAP_PODS] = hash;
+    expect(plane, &world, &fault_type_egress_maps_full,
+           "there are more Egresses, destinations or pods than the maps hold: Argument list too "
+           "long");
+    plane->fds[EGRESS_MAP_PODS] = -1;
+    expect(plane, &world, &fault_type_egress_maps_unwritable,
+           "the maps can't be written: Bad file descriptor");
+    close(hash);
+    world_done(&world);
+}
+
+static void test_too_many_egresses(void **state)
+{
+    (void)state;
+    enum { MANY = 600 };
+    static struct egress_set sets[MANY];
+    static char names[MANY][32];
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    struct world world = { .sets = SORTED(struct egress_set *, egress_set_cmp),
+                           .policies = SORTED(struct egress_policy *, egress_policy_cmp),
+                           .pods = SORTED(struct egress_pod *, egress_pod_cmp) };
+    for (size_t i = 0; i < MANY; i++) {
+        struct egress_set *set = &sets[i];
+        (void)snprintf(names[i], sizeof(names[i]), "internet/nat-%03zu", i);
+        *set = (struct egress_set){ .egress = names[i], .family = IP_V4 };
+        assert_int_equal(sorted_put(&world.sets, &set), 0);
+    }
+    expect(plane, &world, &fault_type_egress_sets_full,
+           "there are more Egresses than the maps hold, pods of the others may speak to the "
+           "cluster only: 511 have a place, Egress internet/nat-599 has none");
+    world_done(&world);
+}
+
+static void test_pins_and_programs(void **state)
+{
+    (void)state;
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress(), *other = NULL;
+    AUTOFAULTS struct faults pins = { 0 };
+    AUTOFAULTS struct faults programs = { 0 };
+    free(plane->folder);
+    plane->folder = strdup("/proc/nowhere");
+    egress_plane_keep_pins(plane, &pins);
+    assert_non_null(fault_of(&pins, &fault_type_egress_map_unpinned));
+    assert_true(egress_plane_open("/proc/nowhere", &other, &programs) < 0);
+    assert_non_null(fault_of(&programs, &fault_type_egress_programs_unavailable));
+}
+
 static int clean_all(void **state)
 {
     return egress_plane_unpin(lab_pins) < 0 ? -1 : lab_clean(state);
@@ -277,6 +377,10 @@ int main(void)
         cmocka_unit_test_teardown(test_stale_gateways, clean_all),
         cmocka_unit_test_teardown(test_nothing_left, clean_all),
         cmocka_unit_test_teardown(test_unpinned, clean_all),
+        cmocka_unit_test_teardown(test_no_room_for_destinations, clean_all),
+        cmocka_unit_test_teardown(test_no_room_for_pods, clean_all),
+        cmocka_unit_test_teardown(test_too_many_egresses, clean_all),
+        cmocka_unit_test_teardown(test_pins_and_programs, clean_all),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
 }

@@ -6,9 +6,13 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 
 #include "apply/egress/gateway_inside.h"
 #include "base/clock.h"
+#include "bpf/egress_gateway.skel.h"
+#include "fault_codes.h"
+#include "faults/egress.h"
 #include "nat_plane_lab.h"
 
 static struct ip ip_of(const char *text)
@@ -275,6 +279,42 @@ static void test_gateway_policies(void **state)
     gate_close(&world);
 }
 
+/* The kernel refuses each write of the clients' map. */
+static void test_refused_writes(void **state)
+{
+    (void)state;
+    struct gate_world world;
+    gate_open(&world);
+    struct egress_gate_settings settings = { .source = { { ip_of("192.0.2.9") } },
+                                             .first_port = 20000,
+                                             .last_port = 20063,
+                                             .block = 8,
+                                             .client_blocks = 8 };
+    AUTOFAULTS struct faults none = { 0 };
+    AUTOFAULTS struct faults ports = { 0 };
+    AUTOFAULTS struct faults clients = { 0 };
+    assert_int_equal(egress_gate_set(world.gate, &settings, &none), 0);
+    gate_take(&world, 2);
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int map = bpf_map__fd(world.gate->programs->maps.egress_clients);
+    assert_int_equal(dup3(null, map, O_CLOEXEC), map);
+    close(null);
+
+    settings.block = 16;
+    assert_int_equal(egress_gate_set(world.gate, &settings, &ports), -EINVAL);
+    assert_only_fault(&ports, &fault_type_egress_gateway_ports_unwritable, "egress.gateway",
+                      "its clients' ports can't be taken back: Invalid argument");
+    struct egress_client third = { ip_of("10.244.1.7"), "shop", "web-3", "internet/nat" };
+    struct egress_client *pointer = &third;
+    assert_int_equal(sorted_put(&world.wanted, &pointer), 0);
+    const struct egress_gate_wanted wanted = { .clients = &world.wanted,
+                                               .policies = &world.policies };
+    assert_int_equal(egress_gate_write(world.gate, &wanted, &clients), -EINVAL);
+    assert_only_fault(&clients, &fault_type_egress_gateway_clients_unwritable, "egress.gateway",
+                      "its clients can't be written: Invalid argument");
+    gate_close(&world);
+}
+
 static int clean_all(void **state)
 {
     return egress_gate_unpin(lab_pins) < 0 ? -1 : lab_clean(state);
@@ -288,6 +328,7 @@ int main(void)
         cmocka_unit_test_teardown(test_blocks_of_nobody, clean_all),
         cmocka_unit_test_teardown(test_idle_blocks, clean_all),
         cmocka_unit_test_teardown(test_gateway_policies, clean_all),
+        cmocka_unit_test_teardown(test_refused_writes, clean_all),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
 }
