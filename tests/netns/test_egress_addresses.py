@@ -103,7 +103,7 @@ def test_somebody_else_announces_it(world, family):
     router = getattr(world.gateway, f"gateway{family}")
     world.gateway.configure(f"route add {PREFIX[family]} via {router} proto bird metric 32")
     wait(lambda: [fault for fault in world.keeper.faults()
-                  if SNAT[family] in fault["message"] and "somebody else" in fault["message"]],
+                  if SNAT[family] in fault["message"] and fault["code"] == "egress-gateway-address-contested"],
          "a fault about the other one")
     world.gateway.configure(f"route del {PREFIX[family]} via {router} proto bird metric 32")
     wait_equal(world.keeper.faults, [], "no faults")

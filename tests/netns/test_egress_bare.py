@@ -91,7 +91,7 @@ def test_new_pods_are_held(world):
 
 
 def faults(host):
-    return {fault["place"]: fault["message"] for fault in host.agents[0].json("faults")["items"]}
+    return {fault["place"]: f"{fault['code']}: {fault['message']}" for fault in host.agents[0].json("faults")["items"]}
 
 
 @pytest.mark.parametrize("services", (False, True))
@@ -107,7 +107,7 @@ def test_what_can_carry_nothing_is_told(lab, services):
         first.configure("link set veth-tun up", "route add 10.224.0.99 dev veth-tun")
         lab.agent(first, egress={"enabled": True}, services={"enabled": services})
         lab.agent(gateway, egress={"gateway": {}}, services={"enabled": services, "uplinks": ["wan"]})
-        wait(lambda: "no Ethernet header" in faults(first).get("interface veth-tun", ""), "the pod's")
+        wait(lambda: "egress-pod-not-ethernet: " in faults(first).get("interface veth-tun", ""), "the pod's")
         wait(lambda: "no interface matches" in faults(gateway).get("services.uplinks", ""), "the uplink's")
         told_once = [fault["place"] for host in lab.nodes for fault in host.agents[0].json("faults")["items"]]
         assert len(told_once) == len(set(told_once)), told_once

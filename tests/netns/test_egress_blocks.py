@@ -62,6 +62,7 @@ def test_after_a_burst(world, family):
             rf"no block of source ports is left: {BLOCKS} are of 2 clients, \d of them idle; \S+ has {EACH}$",
             fault["message"])]
     (fault,) = wait(full, "who has the blocks")
+    assert fault["code"] == "egress-gateway-blocks-exhausted"
     assert "blocksPerClient" in fault["remedy"] or "portBlock" in fault["remedy"]
     wait(lambda: seen(world, family, pod=world.third), "the third pod gets a block", timeout=60)
     wait(lambda: use(world)[0] <= 4, "the rest goes back, too", timeout=60)

@@ -44,8 +44,8 @@ def roll_out(world):
     return pods
 
 
-def messages(node, text):
-    return [fault for fault in node.agents[0].faults() if text in fault["message"]]
+def of_code(node, code):
+    return [fault for fault in node.agents[0].faults() if fault["code"] == code]
 
 
 def wait_stale(world, gateway, wanted="stale"):
@@ -76,7 +76,7 @@ def test_new_pods_leave_by_others(world, how):
              "all new pods are served, by the other gateway", timeout=SOON_S + NEW_PODS)
         assert {seen(world, family) for _ in range(4)} == {old[family]}, "who was known stays"
     assert kept.who().peer == old[4]
-    [fault, _] = messages(world.first, "has not learned of new clients")
+    [fault, _] = of_code(world.first, "egress-gateway-stale")
     assert fault["place"] == "Egress internet/nat" and bad.address4 in fault["message"]
     if how == "killed":
         agent.start()
@@ -89,7 +89,7 @@ def test_new_pods_leave_by_others(world, how):
     assert kept.who().peer == old[4]
     kept.close()
     if how == "hung":
-        wait_equal(lambda: messages(bad, "learns of no new clients"), [], "nor on the gateway")
+        wait_equal(lambda: of_code(bad, "egress-gateway-not-following"), [], "nor on the gateway")
 
 
 def test_all_are_stale(world):
@@ -97,7 +97,7 @@ def test_all_are_stale(world):
     old = {family: seen(world, family) for family in (4, 6)}
     for node in world.gateways:
         node.agents[0].kill()
-    wait(lambda: len(messages(world.first, "no other gateway is better")) == 4, "a fault of each",
+    wait(lambda: len(of_code(world.first, "egress-gateways-stale")) == 4, "a fault of each",
          timeout=STALE_S + 10)
     assert set(states(world).values()) == {"active"}
     assert {family: seen(world, family) for family in (4, 6)} == old

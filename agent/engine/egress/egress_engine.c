@@ -24,6 +24,8 @@
 #include "engine/egress/egress_hooks.h"
 #include "engine/egress/egress_upkeep.h"
 #include "engine/facts.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "plan/egress_rows.h"
 
 enum { ROWS_MAX = 256 }; /* of more, the whole plan costs less */
@@ -135,13 +137,11 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
     take_down(egress);
     int r = open_sides(egress, &faults);
     if (r < 0 && faults_none(&faults))
-        faults_add(&faults, "egress", "restart the agent when the cause is gone",
-                   "egress cannot be had: %s", strerror(-r));
+        fault_raise(&faults, "egress", egress_unavailable, .reason = strerror(-r));
     if (egress->plane) {
         r = egress_prober_new(setup, &egress->prober);
         if (r < 0)
-            faults_add(&faults, "egress", "restart the agent when the cause is gone",
-                       "gateways cannot be probed: %s", strerror(-r));
+            fault_raise(&faults, "egress", egress_probes_unavailable, .reason = strerror(-r));
     }
     egress_report(egress, "plane", &faults);
     egress->board->gateway_proofs = &egress->proving.proofs;

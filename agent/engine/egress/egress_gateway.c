@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "plan/gateway_uplinks.h"
 #include "plan/nat.h"
 #include "plan/nat_hooks.h"
@@ -141,8 +143,7 @@ int egress_gateway_follow(struct egress_gateway_side *side, const struct node_fa
     };
     set_sources(&side->settings, config);
     if (node.v4.family == IP_NONE && node.v6.family == IP_NONE)
-        faults_add(faults, "egress.gateway", "give this node an address, or a default route",
-                   "no client can reach this node: it has no address");
+        fault_raise(faults, "egress.gateway", egress_gateway_no_address, 0);
     tell_of_uplinks(side, config, kernel, faults);
     r = egress_gate_set(side->gate, &side->settings, faults);
     if (r > 0)

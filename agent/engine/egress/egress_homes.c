@@ -24,6 +24,8 @@
 #include "base/remedy.h"
 #include "base/text.h"
 #include "engine/egress/egress_state.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "plan/egress_home.h"
 
 struct egress_home_port {
@@ -221,23 +223,19 @@ static void tell_disputed(const struct egress_engine *egress, const struct egres
         if (ip_equal(&found->address, &pod->address))
             text_addf(&ports, "%s%s", *text_str(&ports) ? ", " : "", name_of(egress, found->port));
     }
-    faults_add(faults, place ? place : "Pod",
-               "find the pod that has set it itself (ip -n NETNS address), delete it, and take "
-               "CAP_NET_ADMIN from its like",
-               "several interfaces of one bridge have its address: %s: %s",
-               ip_str(&pod->address, buffer), text_str(&ports));
+    fault_raise(faults, place, egress_pod_address_disputed,
+                .address = ip_str(&pod->address, buffer), .interfaces = text_str(&ports));
 }
 
 static void tell_unread(const struct egress_engine *egress, const struct egress_home_port *port,
                         struct faults *faults)
 {
     AUTOFREE char *place = text_format("interface %s", name_of(egress, port->ifindex));
-    faults_add(faults, place ? place : "interface",
-               port->error == -E2BIG ? "take addresses, and CAP_NET_ADMIN, from the pod behind it"
-                                     : remedy_for_kernel(port->error),
-               "the addresses behind it can't be read, so that a pod of the same bridge may forge "
-               "those of a pod that has an Egress: %s",
-               port->error == -E2BIG ? "there are too many" : strerror(-port->error));
+    if (port->error == -E2BIG)
+        fault_raise(faults, place, egress_pod_addresses_excess, 0);
+    else
+        fault_raise(faults, place, egress_pod_addresses_unread, .reason = strerror(-port->error),
+                    .remedy = remedy_for_kernel(port->error));
 }
 
 static void tell(struct egress_engine *egress)

@@ -19,6 +19,8 @@
 #include "apply/nat/hooks.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "plan/nat.h"
 #include "plan/nat_hooks.h"
 
@@ -121,10 +123,7 @@ static int push_client(const struct egress_engine *egress, nat_attachment_list *
 static void bare_fault(const struct nat_attachment *pod, struct faults *faults)
 {
     AUTOFREE char *place = text_format("interface %s", pod->name);
-    faults_add(faults, place ? place : "interface",
-               "have pods use veths, or say in services.podInterfaces that this is none",
-               "it is a pod's, and has no Ethernet header: what the pod sends can't go to a "
-               "gateway, and leaves by this node");
+    fault_raise(faults, place, egress_pod_not_ethernet, 0);
 }
 
 static int push_hooks(const struct egress_engine *egress, nat_attachment_list *wanted,

@@ -22,6 +22,8 @@
 #include "base/socket_address.h"
 #include "base/text.h"
 #include "engine/egress/egress_probes.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "loop/timer.h"
 
 struct egress_prober {
@@ -291,22 +293,19 @@ static void tell_stale(const struct egress_gateway *gateway, const char *place, 
                        struct faults *faults)
 {
     char text[IP_STRLEN];
-    faults_add(faults, place,
-               "on that node, see that agentd runs and what `agentctl faults` says of its source",
-               "gateway %s has not learned of new clients for %d s: pods that came since %s",
-               ip_str(&gateway->address, text), EGRESS_STALE_S,
-               other ? "leave by others"
-                     : "can't leave by it, and no other gateway is better: it is used as before");
+    ip_str(&gateway->address, text);
+    if (other)
+        fault_raise(faults, place, egress_gateway_stale, .gateway = text,
+                    .seconds = EGRESS_STALE_S);
+    else
+        fault_raise(faults, place, egress_gateways_stale, .gateway = text,
+                    .seconds = EGRESS_STALE_S);
 }
 
 static void mark_set(const struct probes *probes, unsigned port, struct egress_set *set,
                      struct faults *faults)
 {
-    AUTOFREE char *name = text_format("Egress %s", set->egress);
-    AUTOFREE char *remedy = text_format("look at that node, see that no firewall on the way there "
-                                        "drops UDP port %u, and that egress.port is the same there",
-                                        port);
-    const char *place = name ? name : "Egress";
+    AUTOFREE char *place = text_format("Egress %s", set->egress);
     const struct others others = find_others(probes, set);
     const bool other = others.living;
     char text[IP_STRLEN];
@@ -319,13 +318,9 @@ static void mark_set(const struct probes *probes, unsigned port, struct egress_s
             continue;
         ip_str(&gateway->address, text);
         if (other)
-            faults_add(faults, place, remedy,
-                       "gateway %s does not answer probes any more: others do its work", text);
+            fault_raise(faults, place, egress_gateway_silent, .gateway = text, .port = port);
         else
-            faults_add(faults, place, remedy,
-                       "gateway %s does not answer probes any more, and no other does: it is used "
-                       "as before",
-                       text);
+            fault_raise(faults, place, egress_gateways_silent, .gateway = text, .port = port);
     }
 }
 

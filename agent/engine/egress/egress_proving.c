@@ -19,6 +19,8 @@
 #include "apply/nat/prove.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "plan/egress_outside.h"
 #include "plan/gateway_address.h"
 
@@ -196,9 +198,8 @@ static void tell_rival(const struct verdict *verdict, struct faults *faults)
 {
     char text[IP_STRLEN];
     if (verdict->rival)
-        faults_add(faults, "egress.gateway.addresses", "give each gateway addresses of its own",
-                   "%s is somebody else's, too: a route to it leads away from here",
-                   ip_str(&verdict->proof.address, text));
+        fault_raise(faults, "egress.gateway.addresses", egress_gateway_address_contested,
+                    .address = ip_str(&verdict->proof.address, text));
 }
 
 /* Puts the n-th proof on the board. */

@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 
 static bool names_clients(const char *kind)
 {
@@ -35,7 +37,5 @@ void egress_pulse_look(struct egress_pulse *pulse, struct egress_gate *gate, boo
         egress_gate_beat(gate, now_ms);
     const int64_t unheard_ms = MIN(egress_gate_unheard_ms(gate, now_ms), now_ms - pulse->began_ms);
     if (unheard_ms / SECOND_MS > EGRESS_STALE_S)
-        faults_add(faults, "egress.gateway", "see the faults of the source: the API, or the folder",
-                   "this gateway learns of no new clients: it serves those that it knows, and the "
-                   "clients' nodes send new pods to other gateways");
+        fault_raise(faults, "egress.gateway", egress_gateway_not_following, 0);
 }

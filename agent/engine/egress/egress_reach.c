@@ -12,6 +12,8 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 
 void egress_reach_done(struct egress_reach *reach)
 {
@@ -124,15 +126,12 @@ static void mark_set(const struct egress_reach *reach, struct egress_set *set,
             continue;
         gateway->state = EGRESS_AWAY;
         away++;
-        faults_add(faults, place ? place : "Egress",
-                   "see why: ip route get, and the routing daemon's session to it",
-                   "gateway %s: no route leads there; it gets no packets",
-                   ip_str(&gateway->address, text));
+        fault_raise(faults, place, egress_gateway_unreachable,
+                    .gateway = ip_str(&gateway->address, text));
     }
     if (away && away == set->gateways.count)
-        faults_add(faults, place ? place : "Egress", "bring back the route of one gateway",
-                   "no route leads to any of its IPv%u gateways: all its flows are dropped",
-                   set->family);
+        fault_raise(faults, place, egress_gateways_unreachable,
+                    .family = set->family == IP_V4 ? "4" : "6");
 }
 
 int egress_reach_mark(struct egress_reach *reach, struct kernel *kernel,

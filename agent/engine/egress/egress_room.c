@@ -5,22 +5,18 @@
  */
 #include "engine/egress/egress_room.h"
 
-#include <stdio.h>
-
 #include "apply/egress/seen.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 
 enum { KEPT_MS = 10 * 1000 };
 
-static const struct {
-    enum egress_cause cause;
-    const char *message, *remedy;
-} kinds[EGRESS_ROOM_CAUSES] = {
-    { EGRESS_CAUSE_PORTS, "each of its source ports has a connection there that lives",
-      "raise egress.gateway.blocksPerClient, widen egress.gateway.ports, or name more "
-      "egress.gateway.addresses" },
-    { EGRESS_CAUSE_BLOCKS, NULL, NULL },
-    { EGRESS_CAUSE_FLOWS_FULL, "the table is full of flows that live",
-      "raise services.maps.flows in agentd.yaml" },
+static const char place[] = "egress.gateway";
+
+static const enum egress_cause causes[EGRESS_ROOM_CAUSES] = {
+    EGRESS_CAUSE_PORTS,
+    EGRESS_CAUSE_BLOCKS,
+    EGRESS_CAUSE_FLOWS_FULL,
 };
 
 static const struct egress_refusal *refusal_of(const struct egress_refusal *list, size_t count,
@@ -33,44 +29,38 @@ static const struct egress_refusal *refusal_of(const struct egress_refusal *list
     return NULL;
 }
 
-#define MORE_BLOCKS \
-    "widen egress.gateway.ports, name more egress.gateway.addresses, or have another gateway"
-
 /* A client keeps its first block for as long as its pod lives. */
-static void tell_blocks(const struct egress_gate *gate, const char *refused, struct faults *faults)
+static void tell_blocks(const struct egress_gate *gate, const struct packet_seen *last,
+                        struct faults *faults)
 {
     struct egress_holders holders;
-    char most[IP_STRLEN];
+    char source[IP_STRLEN], destination[IP_STRLEN], most[IP_STRLEN];
     egress_gate_holders(gate, &holders);
-    const char *remedy =
-        holders.idle * 2 > holders.clients
-            ? "make egress.gateway.portBlock smaller, so that idle clients keep fewer ports; "
-              "or " MORE_BLOCKS
-        : holders.blocks > holders.clients * 2
-            ? "see who has them (agentctl egress --ports), lower egress.gateway.blocksPerClient; "
-              "or " MORE_BLOCKS
-            : MORE_BLOCKS;
-    faults_add(faults, "egress.gateway", remedy,
-               "%s: no block of source ports is left: %u are of %u client%s, %u of them idle; %s "
-               "has %u",
-               refused, holders.blocks, holders.clients, holders.clients == 1 ? "" : "s",
-               holders.idle, ip_str(&holders.address, most), holders.most);
+    const bool idle = holders.idle * 2 > holders.clients;
+    const bool crowded = !idle && holders.blocks > holders.clients * 2;
+    fault_raise(
+        faults, place, egress_gateway_blocks_exhausted, .source = ip_str(&last->source, source),
+        .destination = ip_str(&last->destination, destination), .port = last->destination_port,
+        .blocks = holders.blocks, .clients = holders.clients, .idle = holders.idle,
+        .most_address = ip_str(&holders.address, most), .most = holders.most,
+        .idlers = idle ? holders.idle : 0, .taken = crowded ? holders.blocks : 0);
 }
 
-static void tell(const struct egress_gate *gate, const struct egress_refusal *refusal, size_t kind,
+static void tell(const struct egress_gate *gate, const struct egress_refusal *refusal,
                  struct faults *faults)
 {
     const struct packet_seen *last = &refusal->last;
     char source[IP_STRLEN], destination[IP_STRLEN];
-    char refused[160];
-    (void)snprintf(refused, sizeof(refused), "new connections are refused, as of %s to %s port %u",
-                   ip_str(&last->source, source), ip_str(&last->destination, destination),
-                   last->destination_port);
-    if (kinds[kind].cause == EGRESS_CAUSE_BLOCKS)
-        tell_blocks(gate, refused, faults);
+    ip_str(&last->source, source);
+    ip_str(&last->destination, destination);
+    if (refusal->cause == EGRESS_CAUSE_BLOCKS)
+        tell_blocks(gate, last, faults);
+    else if (refusal->cause == EGRESS_CAUSE_PORTS)
+        fault_raise(faults, place, egress_gateway_ports_exhausted, .source = source,
+                    .destination = destination, .port = last->destination_port);
     else
-        faults_add(faults, "egress.gateway", kinds[kind].remedy, "%s: %s", refused,
-                   kinds[kind].message);
+        fault_raise(faults, place, egress_gateway_flows_full, .source = source,
+                    .destination = destination, .port = last->destination_port);
 }
 
 void egress_room_look(struct egress_room *room, const struct egress_gate *gate, int64_t now_ms,
@@ -79,13 +69,13 @@ void egress_room_look(struct egress_room *room, const struct egress_gate *gate, 
     struct egress_refusal list[EGRESS_CAUSE_COUNT];
     size_t count = egress_gate_refusals(gate, list);
     for (size_t i = 0; i < EGRESS_ROOM_CAUSES; i++) {
-        const struct egress_refusal *refusal = refusal_of(list, count, kinds[i].cause);
+        const struct egress_refusal *refusal = refusal_of(list, count, causes[i]);
         uint64_t refused = refusal ? refusal->count : 0;
         if (room->looked && refused != room->refused[i])
             room->last_ms[i] = now_ms;
         room->refused[i] = refused;
         if (refusal && room->last_ms[i] && now_ms - room->last_ms[i] < KEPT_MS)
-            tell(gate, refusal, i, faults);
+            tell(gate, refusal, faults);
     }
     room->looked = true;
 }
