@@ -41,7 +41,8 @@ static bool stays(const struct nat_plane *plane, const struct nat_tuple *key,
             idle_s <= nat_timeout_s(plane->control, flow, key->protocol, NAT_STATE_EXCHANGE));
 }
 
-static bool is_taken(const struct nat_plane *plane, const struct nat_tuple *reply, uint32_t now_s)
+bool nat_plane_port_is_taken(const struct nat_plane *plane, const struct nat_tuple *reply,
+                             uint32_t now_s)
 {
     struct nat_flow flow;
     if (nat_filter_has(plane, &reply->dst, reply->dport)) /* a node port */
@@ -64,7 +65,7 @@ enum nat_room nat_plane_find_port(const struct nat_plane *plane, const struct pa
     const uint32_t end = MIN(*at + PORTS_AT_ONCE, control->snat_count);
     for (; *at < end; ++*at) {
         reply.dport = htons((uint16_t)(control->snat_first + *at));
-        if (!is_taken(plane, &reply, now_s))
+        if (!nat_plane_port_is_taken(plane, &reply, now_s))
             return NAT_ROOM_SOME;
     }
     return end < control->snat_count ? NAT_ROOM_NOT_KNOWN : NAT_ROOM_NONE;

@@ -18,5 +18,9 @@ enum nat_room {
 enum nat_room nat_plane_find_port(const struct nat_plane *plane, const struct packet_seen *refused,
                                   uint32_t *at);
 
+/* Whether the destination of such a reply keeps a new flow from it. `now_s`: monotonic. */
+bool nat_plane_port_is_taken(const struct nat_plane *plane, const struct nat_tuple *reply,
+                             uint32_t now_s);
+
 /* Whether the table of flows has places to give, by the last round of the sweep. */
 bool nat_plane_flows_fit(const struct nat_plane *plane);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * See egress_room.h. egress_upkeep.c looks; the counters are in mapped memory.
- * A fault stays for some seconds after the last refusal, since clients try again with pauses.
+ * A fault lasts as long as its cause, and not only while clients come: when none was refused for a
+ * while, the maps are asked whether there is room.
  */
 #include "engine/egress/egress_room.h"
 
+#include "apply/egress/room.h"
 #include "apply/egress/seen.h"
 #include "faults/egress.h"
 #include "faults/raise.h"
@@ -63,6 +65,20 @@ static void tell(const struct egress_gate *gate, const struct egress_refusal *re
                     .destination = destination, .port = last->destination_port);
 }
 
+/* Whether there is no room. What was known last holds until the maps have been asked whole. */
+static bool lasts(struct egress_room *room, size_t kind, const struct egress_gate *gate,
+                  const struct egress_refusal *refusal, int64_t now_ms)
+{
+    if (!room->last_ms[kind] || now_ms - room->last_ms[kind] < KEPT_MS) {
+        room->at[kind] = 0;
+        return room->last_ms[kind] != 0;
+    }
+    const enum nat_room found = egress_gate_find_room(gate, refusal, &room->at[kind]);
+    if (found != NAT_ROOM_NOT_KNOWN)
+        room->last_ms[kind] = found == NAT_ROOM_SOME ? 0 : now_ms;
+    return found != NAT_ROOM_SOME;
+}
+
 void egress_room_look(struct egress_room *room, const struct egress_gate *gate, int64_t now_ms,
                       struct faults *faults)
 {
@@ -74,7 +90,7 @@ void egress_room_look(struct egress_room *room, const struct egress_gate *gate, 
         if (room->looked && refused != room->refused[i])
             room->last_ms[i] = now_ms;
         room->refused[i] = refused;
-        if (refusal && room->last_ms[i] && now_ms - room->last_ms[i] < KEPT_MS)
+        if (refusal && lasts(room, i, gate, refusal, now_ms))
             tell(gate, refusal, faults);
     }
     room->looked = true;

@@ -14,7 +14,8 @@ enum { EGRESS_ROOM_CAUSES = 3 };
 struct egress_room {
     bool looked; /* what was refused before this agent began is not told */
     uint64_t refused[EGRESS_ROOM_CAUSES];
-    int64_t last_ms[EGRESS_ROOM_CAUSES]; /* monotonic, when more were refused; 0: never */
+    int64_t last_ms[EGRESS_ROOM_CAUSES]; /* monotonic, when there was no room; 0: there is some */
+    uint32_t at[EGRESS_ROOM_CAUSES];     /* where the search for room goes on */
 };
 
 /* Looks at what was refused since the last look. `now_ms`: monotonic. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 
 #include "apply/egress/gateway_inside.h"
+#include "apply/egress/room.h"
 #include "base/clock.h"
 #include "bpf/egress_gateway.skel.h"
 #include "fault_codes.h"
@@ -162,7 +163,7 @@ static void test_blocks_of_nobody(void **state)
 }
 
 /* A flow of client 1 whose source port is the n-th that the gateway has. */
-static void gate_port_flow(struct gate_world *world, uint32_t n)
+static void gate_port_flow_of(struct gate_world *world, uint32_t n, uint8_t flags)
 {
     const struct nat_tuple key = {
         .src = nat_addr_of(&(struct ip){ .family = IP_V4, .bytes = { 198, 51, 100, 80 } }),
@@ -178,8 +179,14 @@ static void gate_port_flow(struct gate_world *world, uint32_t n)
         .generation = world->gate->ports[1].generation,
         .check = nat_tuple_check(&key),
         .seen_s = (uint32_t)(clock_mono_ms() / SECOND_MS),
+        .flags = flags,
     };
     assert_int_equal(nat_table_put(world->nat, NAT_MAP_FLOWS, &key, &flow, BPF_ANY), 0);
+}
+
+static void gate_port_flow(struct gate_world *world, uint32_t n)
+{
+    gate_port_flow_of(world, n, 0);
 }
 
 /* As the program does it. */
@@ -279,6 +286,57 @@ static void test_gateway_policies(void **state)
     gate_close(&world);
 }
 
+/* A client that was refused has room again once a flow of its own is over, or worth no more than a
+ * new one; once there is a block that it may have; and when it is gone. */
+static void test_room_of_a_client(void **state)
+{
+    (void)state;
+    enum { STAYS = NAT_FLOW_ANSWERED | NAT_FLOW_CONFIRMED };
+    struct gate_world world;
+    gate_open(&world);
+    AUTOFAULTS struct faults none = { 0 };
+    struct egress_gate_settings settings = { .source = { { ip_of("192.0.2.9") } },
+                                             .first_port = 20000,
+                                             .last_port = 20031,
+                                             .block = 8,
+                                             .client_blocks = 2 };
+    const struct egress_refusal refusal = { .cause = EGRESS_CAUSE_PORTS,
+                                            .last = { .source = ip_of("10.244.1.5"),
+                                                      .destination = ip_of("198.51.100.80"),
+                                                      .destination_port = 53,
+                                                      .protocol = PROTOCOL_UDP } };
+    uint32_t at = 0;
+    assert_int_equal(egress_gate_set(world.gate, &settings, &none), 0);
+    gate_take(&world, 1);
+    gate_take(&world, 3);
+    for (uint32_t i = 0; i < 8; i++) {
+        gate_port_flow_of(&world, 8 + i, STAYS);
+        assert_int_equal(egress_gate_find_room(world.gate, &refusal, &at), NAT_ROOM_SOME);
+        gate_port_flow_of(&world, 24 + i, STAYS);
+    }
+    at = 0;
+    assert_int_equal(egress_gate_find_room(world.gate, &refusal, &at), NAT_ROOM_NONE);
+    gate_port_flow(&world, 29);
+    at = 0;
+    assert_int_equal(egress_gate_find_room(world.gate, &refusal, &at), NAT_ROOM_SOME);
+    gate_port_flow_of(&world, 29, STAYS);
+
+    settings.client_blocks = 3;
+    assert_int_equal(egress_gate_set(world.gate, &settings, &none), 0);
+    at = 0;
+    assert_int_equal(egress_gate_find_room(world.gate, &refusal, &at), NAT_ROOM_SOME);
+    world.gate->blocks[0] = world.gate->blocks[2] = UINT64_C(2) << 32 | 5;
+    for (uint32_t number = 4; number < world.gate->block_limit; number++)
+        assert_int_equal(world.gate->blocks[number], 0);
+    assert_int_equal(egress_gate_find_room(world.gate, &refusal, &at), NAT_ROOM_NONE);
+
+    const struct egress_client *gone = &world.clients[0];
+    sorted_remove(&world.wanted, &gone);
+    gate_write(&world, true, 1);
+    assert_int_equal(egress_gate_find_room(world.gate, &refusal, &at), NAT_ROOM_SOME);
+    gate_close(&world);
+}
+
 /* The kernel refuses each write of the clients' map. */
 static void test_refused_writes(void **state)
 {
@@ -328,6 +386,7 @@ int main(void)
         cmocka_unit_test_teardown(test_blocks_of_nobody, clean_all),
         cmocka_unit_test_teardown(test_idle_blocks, clean_all),
         cmocka_unit_test_teardown(test_gateway_policies, clean_all),
+        cmocka_unit_test_teardown(test_room_of_a_client, clean_all),
         cmocka_unit_test_teardown(test_refused_writes, clean_all),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);

@@ -127,6 +127,9 @@ static void test_blocks(void **state)
     assert_only_fault(&faults, blocks_type, "egress.gateway",
                       words("no block of source ports is left: 0 are of 0 clients, 0 of them idle; "
                             "- has 0"));
+    AUTOFAULTS struct faults still = { 0 };
+    look(world, CALM_MS, &still);
+    assert_non_null(fault_of(&still, blocks_type));
     assert_string_equal(faults.list.items[0].remedy,
                         "widen egress.gateway.ports, name more egress.gateway.addresses, or have "
                         "another gateway");
@@ -142,6 +145,8 @@ static void test_flows(void **state)
     refuse(world, EGRESS_CAUSE_FLOWS_FULL);
     world->nat.sweep.last.states[NAT_STATE_ESTABLISHED] = SLOTS;
     expect(world, 400, flows_type, words("the table is full of flows that live"));
+    expect(world, CALM_MS, flows_type, words("the table is full of flows that live"));
+    expect(world, CALM_MS, flows_type, words("the table is full of flows that live"));
     world->nat.sweep.last.states[NAT_STATE_ESTABLISHED] = 0;
     expect_none(world, CALM_MS);
     free(world);
