@@ -51,6 +51,7 @@ class Row:
     silent: dict = field(default_factory=dict)  # likewise: what it must not say
     heals: bool = False  # the agent mends it, which the row awaits behind its first yield
     lingers: float = 0  # seconds for which the fault is kept on purpose after its last occurrence
+    code: str = None  # of the catalogue; None: the row does not name it
     within: float = None  # seconds in which it is told or healed, and gone; None: nobody has written it down
 
     def __str__(self):
@@ -78,7 +79,8 @@ class Table:
         self.rows = []
         self.times = written_times(name) if name else None
 
-    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0):
+    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0,
+                 code=None):
         assert bool(cause) == bool(remedy), number
         assert "" not in words(beside), f"{number}: every fault has the empty word"
         health = health or ("degraded" if cause else "healthy")
@@ -86,7 +88,7 @@ class Table:
 
         def add(function):
             self.rows.append(Row(number, function.__name__, function, words(cause), words(remedy), health,
-                                 words(beside), all_words(says), all_words(silent), heals, lingers, within))
+                                 words(beside), all_words(says), all_words(silent), heals, lingers, code, within))
             return function
 
         return add
@@ -97,9 +99,10 @@ class Table:
 
 
 def is_told(fault, row):
-    """By message and remedy; the place may be a word of the cause."""
+    """By message and remedy, and by the code if the row names it; the place may be a word of the cause."""
     message = f"{fault['place']}: {fault['message']}"
-    return (all(word in message for word in row.cause)
+    return (row.code in (None, fault["code"])
+            and all(word in message for word in row.cause)
             and all(word in (fault["remedy"] or "") for word in row.remedy))
 
 

@@ -29,7 +29,8 @@ def the_gateway_does_not_forward(world):
     world.leaves()
 
 
-@clients(931, cause=("Egress internet/nat", "no route leads there"), remedy="ip route get", beside="gateway")
+@clients(931, code="egress-gateway-unreachable",
+         cause=("Egress internet/nat", "no route leads there"), remedy="ip route get", beside="gateway")
 def there_is_no_route_to_a_gateway(world):
     world.node.ip("route", "add", "unreachable", world.gate.address4)
     yield

@@ -107,7 +107,7 @@ def two_gateways_have_one_address(world):
     world.leaves()
 
 
-@gateways(620, cause="source ports", remedy="egress.gateway.ports", lingers=10)
+@gateways(620, code="egress-gateway-ports-exhausted", cause="source ports", remedy="egress.gateway.ports", lingers=10)
 def the_ports_are_used_up(world):
     world.write_nodes(world.gate)
     wait(lambda: seen(world, 4) == world.gate.address4, "the pod to leave by this gateway alone")

@@ -30,7 +30,8 @@ def restart(world, agents, change):
     return back
 
 
-@clients(834, cause=("gateway", "does not answer probes"), remedy="egress.port", beside="gateway")
+@clients(834, code="egress-gateways-silent",
+         cause=("gateway", "does not answer probes"), remedy="egress.port", beside="gateway")
 def the_gateways_have_another_port(world):
     back = restart(world, [gate.agents[0] for gate in world.gates], lambda settings: settings.update(port=5556))
     yield
