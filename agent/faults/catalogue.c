@@ -11,6 +11,7 @@
 #include "faults/egress.h"
 #include "faults/export.h"
 #include "faults/node.h"
+#include "faults/pods.h"
 #include "faults/pools.h"
 #include "faults/report.h"
 

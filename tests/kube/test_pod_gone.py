@@ -25,7 +25,7 @@ def forget(setting, name):
 def gone_of(setting):
     """Sandboxes whose Pods the API does not know, as the faults name them."""
     return {fault["message"].partition("(sandbox ")[2].rstrip(")") for fault in setting.agent.faults()
-            if "still holds" in fault["message"]}
+            if fault["code"] in ("pod-unknown", "pod-sandbox-replaced")}
 
 
 def test_an_interface_whose_pod_the_api_does_not_know(setting):
@@ -40,6 +40,7 @@ def test_an_interface_whose_pod_the_api_does_not_know(setting):
         ("static", {"name": "static", "uid": "0123456789abcdef"}))]
     sandbox = {name: pod.container for name, pod in setting.pods.items()}
     wait_equal(lambda: gone_of(setting), {sandbox["never"]}, "the one that never was", 30)
+    assert {fault["code"] for fault in setting.agent.faults()} == {"pod-unknown"}
     assert f"still holds {address} (" in setting.faults()["Pod default/never"]
     assert static != "0123456789abcdef"
 
@@ -53,6 +54,7 @@ def test_an_interface_whose_pod_the_api_does_not_know(setting):
     [second] = setting.add("second", name="known", uid=uid)
     wait_equal(lambda: gone_of(setting), {sandbox["never"], sandbox["first"]}, "the one that was replaced", 30)
     assert "it has got another sandbox" in setting.faults()["Pod default/known"]
+    assert "pod-sandbox-replaced" in {fault["code"] for fault in setting.agent.faults()}
     bound(setting, "known", podIP=second, podIPs=[{"ip": second}])
     setting.agent.kill()
     setting.agent.start()  # it does not know whose sandboxes these are, but for their addresses

@@ -40,7 +40,8 @@ def world_fixture(lab):
     return lab.world
 
 
-@rows(401, cause=("net.ipv6.conf.veth", ".accept_ra: is 2 on the node's end of Pod default/one, and not 0",
+@rows(401, code="pod-end-accepts-ra",
+      cause=("net.ipv6.conf.veth", ".accept_ra: is 2 on the node's end of Pod default/one, and not 0",
                   "router advertisements"), remedy=("sysctl -w net.ipv6.conf.veth", ".accept_ra=0"))
 def an_end_listens_to_router_advertisements(world):
     world.sysctl(f"net.ipv6.conf.{world.end}.accept_ra", 2)
@@ -48,7 +49,8 @@ def an_end_listens_to_router_advertisements(world):
     world.sysctl(f"net.ipv6.conf.{world.end}.accept_ra", 0)
 
 
-@rows(402, cause=("net.ipv4.ip_forward: is 0, and not 1: no packet reaches a pod",),
+@rows(402, code="pod-node-not-forwarding", health="failed",
+      cause=("net.ipv4.ip_forward: is 0, and not 1: no packet reaches a pod",),
       remedy="sysctl -w net.ipv4.ip_forward=1")
 def the_node_forwards_no_ipv4(world):
     world.sysctl("net.ipv4.ip_forward", 0)
@@ -57,7 +59,8 @@ def the_node_forwards_no_ipv4(world):
     world.reaches()
 
 
-@rows(403, cause=("net.ipv6.conf.all.forwarding: is 0, and not 1: no packet reaches a pod",),
+@rows(403, code="pod-node-not-forwarding", health="failed",
+      cause=("net.ipv6.conf.all.forwarding: is 0, and not 1: no packet reaches a pod",),
       remedy="sysctl -w net.ipv6.conf.all.forwarding=1")
 def the_node_forwards_no_ipv6(world):
     world.sysctl("net.ipv6.conf.all.forwarding", 0)
@@ -66,7 +69,8 @@ def the_node_forwards_no_ipv6(world):
     world.reaches()
 
 
-@rows(404, cause=("net.ipv4.conf.veth", ".forwarding: is 0 on the node's end of Pod default/one, and not 1",
+@rows(404, code="pod-end-not-forwarding",
+      cause=("net.ipv4.conf.veth", ".forwarding: is 0 on the node's end of Pod default/one, and not 1",
                   "what the pod sends is not forwarded"), remedy=("sysctl -w net.ipv4.conf.veth", ".forwarding=1"))
 def an_end_forwards_nothing(world):
     world.sysctl(f"net.ipv4.conf.{world.end}.forwarding", 0)
@@ -75,7 +79,8 @@ def an_end_forwards_nothing(world):
     world.reaches()
 
 
-@rows(405, cause=("net.ipv6.conf.veth", ".disable_ipv6: is 1 on the node's end of Pod default/one, and not 0"),
+@rows(405, code="pod-end-without-ipv6",
+      cause=("net.ipv6.conf.veth", ".disable_ipv6: is 1 on the node's end of Pod default/one, and not 0"),
       remedy=("sysctl -w net.ipv6.conf.veth", ".disable_ipv6=0"), beside="this route of a pod cannot be written")
 def an_end_has_no_ipv6(world):
     world.sysctl(f"net.ipv6.conf.{world.end}.disable_ipv6", 1)
@@ -84,7 +89,8 @@ def an_end_has_no_ipv6(world):
     world.reaches()
 
 
-@rows(407, cause=("Pod default/one", "is cut off", "veth", "has the MAC address 02:11:22:33:44:55 now"),
+@rows(407, code="pod-end-mac-changed",
+      cause=("Pod default/one", "is cut off", "veth", "has the MAC address 02:11:22:33:44:55 now"),
       remedy=("ip link set veth", "address "))
 def an_end_gets_another_mac_address(world):
     [link] = world.node.ip_json("link", "show", world.end)
@@ -94,7 +100,8 @@ def an_end_gets_another_mac_address(world):
     world.reaches()
 
 
-@rows(408, cause=("Pod default/one", "is cut off", "is a port of bridge br9"), remedy=("ip link set veth", "nomaster"))
+@rows(408, code="pod-end-enslaved",
+      cause=("Pod default/one", "is cut off", "is a port of bridge br9"), remedy=("ip link set veth", "nomaster"))
 def an_end_is_put_into_a_bridge(world):
     world.node.ip("link", "add", "br9", "type", "bridge")
     world.node.ip("link", "set", world.end, "master", "br9")
@@ -104,7 +111,8 @@ def an_end_is_put_into_a_bridge(world):
     world.reaches()
 
 
-@rows(409, cause=("Pod default/one", "is cut off", "has no ARP"), remedy=("ip link set veth", "arp on"))
+@rows(409, code="pod-end-without-arp",
+      cause=("Pod default/one", "is cut off", "has no ARP"), remedy=("ip link set veth", "arp on"))
 def an_end_has_no_arp(world):
     world.node.ip("link", "set", world.end, "arp", "off")
     yield
@@ -112,7 +120,8 @@ def an_end_has_no_arp(world):
     world.reaches()
 
 
-@rows(410, cause=("Pod default/one", "has MTU 1400 now, and the pod was given 1500"), remedy=("ip link set veth", "mtu 1500"))
+@rows(410, code="pod-end-mtu-reduced",
+      cause=("Pod default/one", "has MTU 1400 now, and the pod was given 1500"), remedy=("ip link set veth", "mtu 1500"))
 def an_end_gets_a_smaller_mtu(world):
     world.node.ip("link", "set", world.end, "mtu", "1400")
     yield
@@ -126,7 +135,8 @@ def an_end_gets_a_larger_mtu(world):
     world.node.ip("link", "set", world.end, "mtu", "1500")
 
 
-@rows(412, cause=("Pod default/one", "has MTU 1000 now", "all of IPv6"), remedy=("ip link set veth", "mtu 1500"))
+@rows(412, code="pod-end-mtu-reduced",
+      cause=("Pod default/one", "has MTU 1000 now", "all of IPv6"), remedy=("ip link set veth", "mtu 1500"))
 def an_end_is_too_small_for_ipv6(world):
     world.node.ip("link", "set", world.end, "mtu", "1000")
     yield
@@ -153,7 +163,8 @@ def a_cleaner_removes_the_state(world):
     yield
 
 
-@rows(406, cause=".forwarding: is 0 on the node's end of Pod default/two", remedy=".forwarding=1")
+@rows(406, code="pod-end-not-forwarding",
+      cause=".forwarding: is 0 on the node's end of Pod default/two", remedy=".forwarding=1")
 def a_pod_goes_with_its_fault(world):
     world.sysctl(f"net.ipv4.conf.{world.pods[1].plan['hostInterface']}.forwarding", 0)
     yield

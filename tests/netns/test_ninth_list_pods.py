@@ -15,7 +15,8 @@ pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
 rows = Table("ninth_list")
 
 
-@rows(1034, cause=("Pod default/one", "is in no block of this node"), remedy="AddressBlock", beside="block")
+@rows(1034, code="pod-address-outside-blocks",
+      cause=("Pod default/one", "is in no block of this node"), remedy="AddressBlock", beside="block")
 def the_block_is_another_nodes(world):
     def block(node):
         return objects.address_block("pods-0", node, "10.224.1.0/30", "fd00:224::100/126")

@@ -9,7 +9,8 @@ pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
 rows = Table()
 
 
-@rows(1351, cause=("Pod default/one", "is cut off: lo has its address 10.224.1."), remedy="ip addr del 10.224.1.")
+@rows(1351, code="pod-address-local",
+      cause=("Pod default/one", "is cut off: lo has its address 10.224.1."), remedy="ip addr del 10.224.1.")
 def the_node_has_a_pods_address(world):
     address = f"{world.pods[0].address(4)}/32"
     world.node.ip("addr", "add", address, "dev", "lo")

@@ -191,6 +191,7 @@ def test_a_lost_interface_is_a_fault_that_names_the_pod(lab):
     node.ip("link", "del", one.plan["hostInterface"])
     wait(lambda: any(fault.startswith("Pod default/one: is cut off") for fault in pod_faults(agent)),
          "the fault")
+    assert [fault["code"] for fault in agent.faults() if fault["subsystem"] == "pods"] == ["pod-interface-gone"]
     assert call(agent, "DELETE", one.path)[0] == 200
     wait_equal(lambda: pod_faults(agent), [], "faults")
 

@@ -26,7 +26,8 @@ def a_blackhole_replaces_the_route_to_a_pod(world):
     world.reaches()
 
 
-@rows(725, cause=(".", "eth0", "is not given to pods: a route leads to it"), remedy="delete the route")
+@rows(725, code="pod-address-stray",
+      cause=(".", "eth0", "is not given to pods: a route leads to it"), remedy="delete the route")
 def a_route_to_a_free_address_leads_elsewhere(world):
     taken = {pod.address(4) for pod in world.pods}
     [free, *_] = [f"10.224.1.{last}" for last in range(4) if f"10.224.1.{last}" not in taken]
@@ -45,7 +46,7 @@ def somebody_removes_the_guard_of_the_block(world):
     yield
 
 
-@rows(727, cause=("Pod default/one", "is down"), remedy="ip link set veth")
+@rows(727, code="pod-end-down", cause=("Pod default/one", "is down"), remedy="ip link set veth")
 def a_pods_interface_is_set_down(world):
     world.node.ip("link", "set", world.end, "down")
     yield

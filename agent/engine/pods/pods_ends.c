@@ -17,6 +17,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "engine/pods/pods_state.h"
+#include "faults/pods.h"
+#include "faults/raise.h"
 
 enum { V6_MTU_MIN = 1280 };
 
@@ -38,75 +40,46 @@ static void remember(struct pod_stay *stay, const struct link *link)
     memcpy(stay->mac, link->mac, sizeof(stay->mac));
 }
 
-/* What an end may be, in words of a fault: NULL where nothing is wrong, or no memory. */
+/* What an end may be. */
 struct end {
     const struct pod_stay *stay;
     const struct link *link, *master; /* master NULL: none that takes its packets */
 };
 
-static char *say_down(const struct end *end, char **ret_remedy)
-{
-    *ret_remedy = text_format("ip link set %s up", end->link->name);
-    return text_format("is cut off: the node's end of its interface, %s, is down", end->link->name);
-}
-
-static char *say_unplugged(const struct end *end, char **ret_remedy)
-{
-    *ret_remedy =
-        text_format("set it up in the pod (ip link set eth0 up), or delete the pod: one in "
-                    "its place is wired anew");
-    return text_format("is cut off: its own end of %s is down, so that what is sent there is lost",
-                       end->link->name);
-}
-
-static char *say_port(const struct end *end, char **ret_remedy)
-{
-    *ret_remedy = text_format("ip link set %s nomaster", end->link->name);
-    return text_format("is cut off: the node's end of its interface, %s, is a port of %s %s",
-                       end->link->name, end->master->kind, end->master->name);
-}
-
-static char *say_no_arp(const struct end *end, char **ret_remedy)
-{
-    *ret_remedy = text_format("ip link set %s arp on", end->link->name);
-    return text_format("is cut off: the node's end of its interface, %s, has no ARP (NOARP), so "
-                       "that the node does not find the pod",
-                       end->link->name);
-}
-
-static char *say_mac(const struct end *end, char **ret_remedy)
+static void tell_mac(const struct end *end, const char *place, struct faults *faults)
 {
     char made[LINK_MAC_STRLEN], found[LINK_MAC_STRLEN];
-    link_mac_str(end->stay->mac, made);
-    *ret_remedy = text_format("ip link set %s address %s", end->link->name, made);
-    return text_format("is cut off: the node's end of its interface, %s, has the MAC address %s "
-                       "now, and the pod sends to %s",
-                       end->link->name, link_mac_str(end->link->mac, found), made);
+    fault_raise(faults, place, pod_end_mac_changed, .interface = end->link->name,
+                .mac = link_mac_str(end->link->mac, found),
+                .wanted = link_mac_str(end->stay->mac, made));
 }
 
-static char *say_mtu(const struct end *end, char **ret_remedy)
+static void tell_mtu(const struct end *end, const char *place, struct faults *faults)
 {
-    *ret_remedy = text_format("ip link set %s mtu %u", end->link->name, end->stay->mtu);
-    return text_format("the node's end of its interface, %s, has MTU %u now, and the pod was given "
-                       "%u: larger packets of the pod's are dropped%s",
-                       end->link->name, end->link->mtu, end->stay->mtu,
-                       end->link->mtu < V6_MTU_MIN ? ", and all of IPv6" : "");
+    fault_raise(faults, place, pod_end_mtu_reduced, .interface = end->link->name,
+                .mtu = end->link->mtu, .given = end->stay->mtu,
+                .lost_family = end->link->mtu < V6_MTU_MIN ? 6 : 0);
 }
 
 /* The first that is wrong: the rest may follow from it. */
-static char *say(const struct end *end, char **ret_remedy)
+static void tell_end(const struct end *end, struct faults *faults)
 {
+    const char *name = end->link->name;
+    char buffer[POD_PLACE_LEN];
+    const char *place = pods_place(end->stay, buffer);
     if (!end->link->up)
-        return say_down(end, ret_remedy);
-    if (end->link->unplugged && end->stay->wired)
-        return say_unplugged(end, ret_remedy);
-    if (end->master)
-        return say_port(end, ret_remedy);
-    if (end->link->no_arp)
-        return say_no_arp(end, ret_remedy);
-    if (end->stay->mtu && memcmp(end->stay->mac, end->link->mac, sizeof(end->stay->mac)) != 0)
-        return say_mac(end, ret_remedy);
-    return end->link->mtu < end->stay->mtu ? say_mtu(end, ret_remedy) : NULL;
+        fault_raise(faults, place, pod_end_down, .interface = name);
+    else if (end->link->unplugged && end->stay->wired)
+        fault_raise(faults, place, pod_end_unplugged, .interface = name);
+    else if (end->master)
+        fault_raise(faults, place, pod_end_enslaved, .interface = name, .master = end->master->name,
+                    .kind = end->master->kind);
+    else if (end->link->no_arp)
+        fault_raise(faults, place, pod_end_without_arp, .interface = name);
+    else if (end->stay->mtu && memcmp(end->stay->mac, end->link->mac, sizeof(end->stay->mac)) != 0)
+        tell_mac(end, place, faults);
+    else if (end->link->mtu < end->stay->mtu)
+        tell_mtu(end, place, faults);
 }
 
 /* An interface that is made or deleted has an end down for a moment; then the pod's loss is told.
@@ -126,17 +99,13 @@ void pods_tell_ends(struct pods_engine *pods, int64_t now_ms, struct faults *fau
     const struct sorted *links = kernel_links(pods->setup.kernel);
     sorted_each(struct pod_stay, stay, &pods->stays) {
         const struct link *link = stay->ifindex ? link_find(links, stay->ifindex) : NULL;
-        char place[POD_PLACE_LEN];
         if (!link)
             continue;
         remember(stay, link);
         if (bears_with(stay, link, now_ms))
             continue;
         const struct end end = { .stay = stay, .link = link, .master = link_port_of(links, link) };
-        AUTOFREE char *remedy = NULL;
-        AUTOFREE char *message = say(&end, &remedy);
-        if (message)
-            faults_add(faults, pods_place(stay, place), remedy, "%s", message);
+        tell_end(&end, faults);
     }
 }
 
@@ -174,13 +143,9 @@ void pods_tell_local(const struct pods_engine *pods, struct faults *faults)
                 continue;
             const struct link *link = link_find(kernel_links(pods->setup.kernel), address->ifindex);
             const char *name = link ? link->name : "an interface that is gone";
-            AUTOFREE char *remedy =
-                text_format("ip addr del %s/%u dev %s", ip_str(own[i], ip), address->length, name);
-            faults_add(
-                faults, pods_place(stay, place), remedy,
-                "is cut off: %s has its address %s, too, so that what is sent there stays on "
-                "the node",
-                name, ip);
+            fault_raise(faults, pods_place(stay, place), pod_address_local,
+                        .address = ip_str(own[i], ip), .interface = name,
+                        .length = address->length);
         }
     }
 }

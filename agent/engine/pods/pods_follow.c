@@ -17,11 +17,12 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "engine/pods/pods_state.h"
+#include "faults/pods.h"
+#include "faults/raise.h"
 #include "model/address_block.h"
 #include "model/pod.h"
 
 /* A pod keeps its addresses for life. */
-#define ANOTHER_POD "delete the pod: one in its place gets addresses anew"
 
 typedef VEC(struct route_op) route_op_list;
 
@@ -161,8 +162,7 @@ static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct f
         return 0;
     if (is_taken(pods, &stay.tenant.v4) || is_taken(pods, &stay.tenant.v6)) {
         char text[TENANT_STRLEN];
-        faults_add(faults, tenant_str(&seen->tenant, text), "delete one of the two pods",
-                   "has an address that another pod of this node has, too");
+        fault_raise(faults, tenant_str(&seen->tenant, text), pod_address_shared, 0);
         stay.tenant.v4 = stay.tenant.v6 = (struct ip){ 0 };
     }
     if (known && stay.tenant.v4.family == IP_NONE && stay.tenant.v6.family == IP_NONE)
@@ -179,13 +179,11 @@ static void tell_outside(const struct pods_engine *pods, struct faults *faults)
             stay->tenant.v4.family != IP_NONE ? &stay->tenant.v4 : &stay->tenant.v6;
         char text[IP_STRLEN], place[POD_PLACE_LEN];
         if (ip->family == IP_NONE)
-            faults_add(faults, pods_place(stay, place), ANOTHER_POD,
-                       "has an interface (pool %s), but no route tells its address",
-                       stay->tenant.pool);
+            fault_raise(faults, pods_place(stay, place), pod_without_address,
+                        .pool = stay->tenant.pool);
         else if (!pod_block_at(&pods->addresses, ip))
-            faults_add(faults, pods_place(stay, place),
-                       "put its AddressBlock back, or " ANOTHER_POD,
-                       "has address %s, which is in no block of this node", ip_str(ip, text));
+            fault_raise(faults, pods_place(stay, place), pod_address_outside_blocks,
+                        .address = ip_str(ip, text));
     }
 }
 
@@ -220,11 +218,9 @@ static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults 
         if (now_ms - loss->lost_ms < POD_LOSS_GRACE_MS)
             continue;
         char v4[IP_STRLEN], v6[IP_STRLEN], place[POD_PLACE_LEN];
-        faults_add(faults, pods_place(stay, place), ANOTHER_POD,
-                   "is cut off: its interface %s (%s %s) is gone from this node, and nobody "
-                   "has deleted the pod",
-                   stay->tenant.interface, ip_str(&stay->tenant.v4, v4),
-                   ip_str(&stay->tenant.v6, v6));
+        fault_raise(faults, pods_place(stay, place), pod_interface_gone,
+                    .interface = stay->tenant.interface, .ipv4 = ip_str(&stay->tenant.v4, v4),
+                    .ipv6 = ip_str(&stay->tenant.v6, v6));
     }
 }
 
@@ -282,11 +278,12 @@ static void tell_refused(struct pods_engine *pods, const struct route_op *op,
     if (op->route.prefix.ip.family == IP_V6 && pods_end_is_too_small(pods, op->route.ifindex))
         return;
     const struct link *link = link_find(kernel_links(pods->setup.kernel), op->route.ifindex);
-    faults_add(faults, route_str_via(&op->route, link ? link->name : "", text),
-               result->error == -EEXIST ? "delete the other route" : "see the kernel's words",
-               "this route of a pod cannot be written: %s%s%s",
-               result->error == -EEXIST ? "another one is in its place" : strerror(-result->error),
-               *result->text ? ": " : "", result->text);
+    const char *place = route_str_via(&op->route, link ? link->name : "", text);
+    if (result->error == -EEXIST)
+        fault_raise(faults, place, pod_route_occupied, .detail = result->text);
+    else
+        fault_raise(faults, place, pod_route_refused, .reason = strerror(-result->error),
+                    .detail = result->text);
 }
 
 static int write_routes(struct pods_engine *pods, const route_op_list *ops, struct round *round,

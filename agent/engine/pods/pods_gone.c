@@ -20,6 +20,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "engine/pods/pods_state.h"
+#include "faults/pods.h"
+#include "faults/raise.h"
 #include "model/pod.h"
 
 enum { AGAIN_MS = 10 * 1000 }; /* until the API is looked at again, where something hangs on it */
@@ -63,16 +65,17 @@ static bool is_held_by_a_pod(const struct store *store, const struct ip *ip)
     return count > 0;
 }
 
-/* Why no Pod has the sandbox, in words; NULL: one has. */
-static const char *why_gone(const struct pods_engine *pods, const struct pod_stay *stay)
+/* Why no Pod has the sandbox; NULL: one has. The arguments are those of pod_unknown. */
+static const struct fault_type *why_gone(const struct pods_engine *pods,
+                                         const struct pod_stay *stay)
 {
     const struct store *store = pods->setup.store;
     bool known = *stay->name ? store_get(store, KIND_POD, stay->namespace, stay->name) != NULL
                              : is_held_by_a_pod(store, &stay->tenant.v4) ||
                                    is_held_by_a_pod(store, &stay->tenant.v6);
     if (!known)
-        return "the API does not know it";
-    return *stay->name && has_successor(pods, stay) ? "it has got another sandbox" : NULL;
+        return &fault_type_pod_unknown;
+    return *stay->name && has_successor(pods, stay) ? &fault_type_pod_sandbox_replaced : NULL;
 }
 
 static bool is_told(const struct pods_engine *pods, const struct pod_stay *stay, int64_t now_ms)
@@ -97,15 +100,13 @@ static void tell(const struct pods_engine *pods, const struct pod_stay *stay, st
     bool both = stay->tenant.v4.family != IP_NONE && stay->tenant.v6.family != IP_NONE;
     const struct link *link = link_find(kernel_links(pods->setup.kernel), stay->ifindex);
     AUTOFREE char *pod = *stay->name ? text_format("Pod %s/%s", stay->namespace, stay->name) : NULL;
-    faults_add(faults, pod ? pod : tenant_str(&stay->tenant, tenant),
-               "see whether the kubelet runs, which ends it; else remove the sandbox by its id: "
-               "crictl stopp, crictl rmp",
-               "%s, but its interface %s still holds %s%s%s (sandbox %s)", why_gone(pods, stay),
-               link ? link->name : "?",
-               stay->tenant.v4.family != IP_NONE ? ip_str(&stay->tenant.v4, v4) : "",
-               both ? " and " : "",
-               stay->tenant.v6.family != IP_NONE ? ip_str(&stay->tenant.v6, v6) : "",
-               stay->tenant.container);
+    AUTOFREE char *addresses = text_format(
+        "%s%s%s", stay->tenant.v4.family != IP_NONE ? ip_str(&stay->tenant.v4, v4) : "",
+        both ? " and " : "", stay->tenant.v6.family != IP_NONE ? ip_str(&stay->tenant.v6, v6) : "");
+    fault_raise_type(faults, pod ? pod : tenant_str(&stay->tenant, tenant), why_gone(pods, stay),
+                     &(const struct fault_pod_unknown){ .sandbox = stay->tenant.container,
+                                                        .interface = link ? link->name : "?",
+                                                        .addresses = addresses });
 }
 
 void pods_note_gone(struct pods_engine *pods, const struct change *change)

@@ -23,6 +23,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "engine/pods/pods_state.h"
+#include "faults/pods.h"
+#include "faults/raise.h"
 
 enum { MEMORY_MAX = 16 << 20 };
 
@@ -81,8 +83,7 @@ int pods_memory_load(struct pods_engine *pods)
     if (r == -ENOMEM)
         return r;
     if (r < 0 && r != -ENOENT)
-        faults_add(&faults, pods->path, "it is written anew with the next pod",
-                   "cannot be read: %s; freed addresses may be given again at once", strerror(-r));
+        fault_raise(&faults, pods->path, pod_memory_unreadable, .reason = strerror(-r));
     pods_report(pods, "memory", &faults);
     return 0;
 }
@@ -146,9 +147,7 @@ void pods_memory_save(struct pods_engine *pods)
     if (r == 0)
         r = replace_file(pods->path, &out);
     if (r < 0)
-        faults_add(&faults, pods->path, "make room, or let the agent write there",
-                   "cannot be written: %s; after a restart, freed addresses may be given at once",
-                   strerror(-r));
+        fault_raise(&faults, pods->path, pod_memory_unwritable, .reason = strerror(-r));
     pods->unsaved = r < 0;
     pods_report(pods, "memory", &faults);
 }

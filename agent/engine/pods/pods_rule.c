@@ -11,6 +11,8 @@
 
 #include "base/macro.h"
 #include "engine/pods/pods_state.h"
+#include "faults/pods.h"
+#include "faults/raise.h"
 
 enum { COIL_PREFERENCE = 2000, MAIN_PREFERENCE = 32766 };
 
@@ -46,9 +48,8 @@ static int add_rule(const struct pods_engine *pods, uint8_t family, struct round
         return r;
     round->changes++;
     if (result.error < 0)
-        faults_add(faults, rule_str(&op.rule, text), "see the kernel's words",
-                   "this rule, which leads to pods, cannot be written: %s%s%s",
-                   strerror(-result.error), *result.text ? ": " : "", result.text);
+        fault_raise(faults, rule_str(&op.rule, text), pod_rule_refused,
+                    .reason = strerror(-result.error), .detail = result.text);
     return 0;
 }
 

@@ -19,6 +19,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "engine/pods/pods_state.h"
+#include "faults/pods.h"
+#include "faults/raise.h"
 
 enum {
     TURN = 64,          /* pods of a turn */
@@ -32,15 +34,14 @@ static const struct {
     const char *family, *setting; /* "": the key is below net by itself */
     enum ip_family needed_by;
     long wanted;
-    bool nat_tells; /* where services.enabled */
-    const char *effect;
+    bool nat_tells;                 /* where services.enabled */
+    const struct fault_type *fault; /* its arguments are those of pod_end_not_forwarding */
 } wishes[] = {
-    { "", "net.ipv4.ip_forward", IP_V4, 1, true, "no packet reaches a pod" },
-    { "", "net.ipv6.conf.all.forwarding", IP_V6, 1, true, "no packet reaches a pod" },
-    { "ipv4", "forwarding", IP_V4, 1, true, "what the pod sends is not forwarded" },
-    { "ipv6", "disable_ipv6", IP_V6, 0, false, "no IPv6 packet passes between node and pod" },
-    { "ipv6", "accept_ra", IP_V6, 0, false,
-      "the pod may change the node's routes by router advertisements" },
+    { "", "net.ipv4.ip_forward", IP_V4, 1, true, &fault_type_pod_node_not_forwarding },
+    { "", "net.ipv6.conf.all.forwarding", IP_V6, 1, true, &fault_type_pod_node_not_forwarding },
+    { "ipv4", "forwarding", IP_V4, 1, true, &fault_type_pod_end_not_forwarding },
+    { "ipv6", "disable_ipv6", IP_V6, 0, false, &fault_type_pod_end_without_ipv6 },
+    { "ipv6", "accept_ra", IP_V6, 0, false, &fault_type_pod_end_accepts_ra },
 };
 
 int pod_drift_cmp(const void *a, const void *b)
@@ -195,13 +196,11 @@ static void tell(const struct pods_engine *pods, const struct pod_drift *drift,
     const struct link *link = link_find(kernel_links(pods->setup.kernel), drift->ifindex);
     const struct pod_stay *stay = drift->ifindex ? stay_by(pods, drift->ifindex) : NULL;
     AUTOFREE char *key = key_of(drift->wish, link ? link->name : "");
-    AUTOFREE char *remedy =
-        key ? text_format("sysctl -w %s=%ld", key, wishes[drift->wish].wanted) : NULL;
-    AUTOFREE char *whose = stay && *stay->name ? text_format(" on the node's end of Pod %s/%s",
-                                                             stay->namespace, stay->name)
-                                               : NULL;
-    faults_add(faults, key ? key : "sysctl", remedy, "is %ld%s, and not %ld: %s", drift->value,
-               whose ? whose : "", wishes[drift->wish].wanted, wishes[drift->wish].effect);
+    AUTOFREE char *pod =
+        stay && *stay->name ? text_format("%s/%s", stay->namespace, stay->name) : NULL;
+    fault_raise_type(faults, key, wishes[drift->wish].fault,
+                     &(const struct fault_pod_end_not_forwarding){
+                         .value = drift->value, .pod = pod, .setting = key });
 }
 
 static void tell_all(struct pods_engine *pods)
@@ -217,8 +216,8 @@ static void tell_all(struct pods_engine *pods)
             others++;
     }
     if (others)
-        faults_add(&faults, "sysctls of pods' interfaces", "see what writes them, and mend them",
-                   "%zu more differ from what agent-cni wrote", others);
+        fault_raise(&faults, "sysctls of pods' interfaces", pod_settings_more,
+                    .count = (int64_t)others);
     pods_report(pods, "settings", &faults);
 }
 

@@ -12,6 +12,8 @@
 #include "apply/lookup.h"
 #include "base/clock.h"
 #include "engine/pods/pods_state.h"
+#include "faults/pods.h"
+#include "faults/raise.h"
 
 /* Whether somebody's host route into our blocks was seen. */
 static bool is_suspect(const struct pods_engine *pods, const struct link_way *way)
@@ -64,10 +66,8 @@ int pods_follow_strays(struct pods_engine *pods, struct pods_seen *seen, int64_t
         r = vec_push(&strays, stray->ip);
         if (r < 0)
             return r;
-        faults_add(faults, ip_str(&stray->ip, ip),
-                   "delete the route if no pod is behind it, or else the pod",
-                   "is not given to pods: a route leads to it by %s, which no pod is known of",
-                   link ? link->name : "an interface that is gone");
+        fault_raise(faults, ip_str(&stray->ip, ip), pod_address_stray,
+                    .interface = link ? link->name : "an interface that is gone");
     }
     return pod_addresses_set_strays(&pods->addresses, &strays);
 }

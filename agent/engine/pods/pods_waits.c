@@ -11,6 +11,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "engine/pods/pods_state.h"
+#include "faults/pods.h"
+#include "faults/raise.h"
 
 enum { MANIFESTS_GRACE_MS = 500, CLUSTER_GRACE_MS = 5 * 1000, ASKS_AGAIN_MS = 30 * 1000 };
 
@@ -22,10 +24,7 @@ static int64_t grace_ms(const struct pods_engine *pods)
 static void tell(const struct pods_engine *pods, const struct pod_wait *wait, struct faults *faults)
 {
     AUTOFREE char *place = text_format("pool %s", wait->pool);
-    faults_add(faults, place ? place : "pool",
-               "give this node another AddressBlock of that pool, or delete pods that nobody needs",
-               "a pod waits for an address: none is free in the blocks that node %s has of it",
-               pods->setup.config->node);
+    fault_raise(faults, place, pod_no_free_address, .node = pods->setup.config->node);
 }
 
 int pods_follow_waits(struct pods_engine *pods, int64_t now_ms)
