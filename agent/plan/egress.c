@@ -17,7 +17,8 @@ static bool is_told(const struct faults *faults, size_t from, const struct fault
 {
     for (size_t i = from; i < faults->list.count; i++) {
         const struct fault *told = &faults->list.items[i];
-        if (strcmp(told->place, fault->place) == 0 && strcmp(told->message, fault->message) == 0)
+        if (told->type && told->type == fault->type && strcmp(told->place, fault->place) == 0 &&
+            strcmp(told->key, fault->key) == 0)
             return true;
     }
     return false;

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "plan/egress.h"
 #include "plan/egress_names.h"
 #include "plan/nat_addresses.h"
@@ -18,8 +20,7 @@
 static void unknown_fault(const char *name, struct faults *faults)
 {
     AUTOFREE char *place = text_format("Egress %s", name);
-    faults_add(faults, place ? place : "Egress", "create it, or mend egress.gateway.serves",
-               "does not exist, but egress.gateway.serves names it");
+    fault_raise(faults, place, egress_served_unknown, 0);
 }
 
 static int add_named(const struct node_facts *facts, const char *name, egress_ref_list *served,
@@ -85,10 +86,7 @@ int plan_egress_served(const struct node_facts *facts, egress_ref_list *served,
     vec_sort(served, egress_ref_cmp);
     vec_drop_equal(served, egress_ref_cmp);
     if (served->count == 0 && !facts->gateway_retires)
-        faults_add(
-            faults, "egress.gateway",
-            "name Egresses by egress.gateway.serves, or select this Node by " EGRESS_GATEWAY_NODES,
-            "this gateway serves no Egress");
+        fault_raise(faults, "egress.gateway", egress_gateway_serves_none, 0);
     return 0;
 }
 

@@ -7,6 +7,8 @@
  */
 #include <errno.h>
 
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "plan/egress.h"
 #include "plan/egress_names.h"
 
@@ -46,38 +48,23 @@ static struct concerned find(const struct node_facts *facts, const struct egress
     return concerned;
 }
 
-/* "Pod shop/web-1", "Pod shop/web-1 and 3 more" */
-static void add_pods(struct text *out, const struct concerned *concerned)
-{
-    const struct object *pod = &concerned->first->object;
-    text_addf(out, "Pod %s/%s", pod->namespace, pod->name);
-    if (concerned->count > 1)
-        text_addf(out, " and %zu more", concerned->count - 1);
-}
-
 int plan_egress_named(const struct node_facts *facts, const struct egress_ref *ref,
                       struct faults *faults)
 {
     const struct egress *egress = egress_of(facts, ref);
     const struct concerned concerned = find(facts, ref, egress);
-    AUTOTEXT struct text place = { 0 }, pods = { 0 };
     if (!concerned.first)
         return 0;
-    text_addf(&place, "Egress %s/%s", ref->namespace, ref->name);
-    add_pods(&pods, &concerned);
-    if (place.failed || pods.failed)
+    const struct object *first = &concerned.first->object;
+    const int64_t more = (int64_t)concerned.count - 1;
+    AUTOFREE char *place = text_format("Egress %s/%s", ref->namespace, ref->name);
+    AUTOFREE char *pod = text_format("%s/%s", first->namespace, first->name);
+    if (!place || !pod)
         return -ENOMEM;
     if (!egress)
-        faults_add(faults, text_str(&place),
-                   "create it, or take its name out of the pods' annotation",
-                   "does not exist, but annotation egress.coil.cybozu.com/%s of %s names it; until "
-                   "it does, their packets don't leave the cluster",
-                   ref->namespace, text_str(&pods));
+        fault_raise(faults, place, egress_unknown, .namespace = ref->namespace, .pod = pod,
+                    .more = more);
     else
-        faults_add(faults, text_str(&place),
-                   "give it destinations of the pods' family, or take its name out of the pods' "
-                   "annotation",
-                   "is named by %s, but has no destination of an address family of theirs",
-                   text_str(&pods));
+        fault_raise(faults, place, egress_without_family, .pod = pod, .more = more);
     return 0;
 }

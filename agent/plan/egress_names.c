@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "faults/egress.h"
+#include "faults/raise.h"
+
 /* Takes what stands before `end`, and `end` with it. */
 static void take(const char **list, const char *end, char *word, size_t size)
 {
@@ -73,10 +76,7 @@ int egress_selector(const struct egress *egress, struct label_selector **ret_sel
         return r;
     AUTOFREE char *place =
         text_format("Egress %s/%s", egress->object.namespace, egress->object.name);
-    faults_add(faults, place ? place : "Egress",
-               "write it as kubectl -l takes it, such as role=gateway,zone in (a, b)",
-               EGRESS_GATEWAY_NODES ": character %zu: %s; no Node is selected, new flows are "
-                                    "dropped",
-               error.column, error.message);
+    fault_raise(faults, place, egress_selector_invalid, .column = (int64_t)error.column,
+                .reason = error.message);
     return 1;
 }

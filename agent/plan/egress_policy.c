@@ -18,6 +18,8 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "plan/egress.h"
 #include "plan/egress_names.h"
 
@@ -64,12 +66,12 @@ static bool is_asking(const struct pod *pod)
 static void shared_fault(const struct ip *address, const struct owners *owners,
                          struct faults *faults)
 {
-    const struct object *pod = &owners->pod->object, *older = &owners->older->object;
+    const struct object *pod = &owners->pod->object, *before = &owners->older->object;
+    AUTOFREE char *older = text_format("%s/%s", before->namespace, before->name);
+    AUTOFREE char *younger = text_format("%s/%s", pod->namespace, pod->name);
     char place[IP_STRLEN];
-    faults_add(faults, ip_str(address, place), "delete the pod that does not have it any more",
-               "Pods %s/%s and %s/%s of this node both have the address; egress goes by the "
-               "younger, %s/%s",
-               older->namespace, older->name, pod->namespace, pod->name, pod->namespace, pod->name);
+    fault_raise(faults, ip_str(address, place), egress_pod_address_shared, .older = older,
+                .younger = younger);
 }
 
 int plan_egress_pod(const struct node_facts *facts, const struct ip *address,
@@ -142,15 +144,17 @@ static int find_demands(const struct node_facts *facts, const struct egress_poli
 static void demand_fault(const struct demand *demand, const struct demand *first,
                          struct faults *faults)
 {
-    const struct object *object = &demand->egress->object, *older = &first->egress->object;
+    const struct object *object = &demand->egress->object, *before = &first->egress->object;
     AUTOFREE char *place = text_format("Egress %s/%s", object->namespace, object->name);
+    AUTOFREE char *older = text_format("%s/%s", before->namespace, before->name);
     char destination[PREFIX_STRLEN];
-    faults_add(faults, place ? place : "Egress",
-               "name only one of the two in the pods' annotations, or change a destination",
-               "%s %s is also a destination of Egress %s/%s, which is older: pods that name both "
-               "leave by that one",
-               demand->destination.length ? "network" : "the default route",
-               prefix_str(&demand->destination, destination), older->namespace, older->name);
+    prefix_str(&demand->destination, destination);
+    if (demand->destination.length)
+        fault_raise(faults, place, egress_destination_shared, .destination = destination,
+                    .older = older);
+    else
+        fault_raise(faults, place, egress_default_route_shared, .destination = destination,
+                    .older = older);
 }
 
 static int add_entry(struct egress_policy *policy, const struct demand *demand)

@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "model/label_selector.h"
 #include "model/node.h"
 #include "plan/egress.h"
@@ -112,36 +114,30 @@ static void gateway_source_done(struct gateway_source *source)
     label_selector_free(source->selector);
 }
 
+static const char *family_of(const struct egress_set *set)
+{
+    return set->family == IP_V4 ? "4" : "6";
+}
+
 static void lack_fault(const struct gateway_source *source, const struct egress_set *set,
                        const char *place, struct faults *faults)
 {
-    AUTOFREE char *why = NULL;
-    const char *remedy;
-    if (source->selector) {
-        why = text_format("no Node that " EGRESS_GATEWAY_NODES " selects has an IPv%u InternalIP "
-                          "and stays",
-                          set->family);
-        remedy = "label Nodes so that the selector matches them";
-    } else if (!source->service) {
-        why = text_format("there is no Service %s", set->egress);
-        remedy = "have its pods and Service made, or select Nodes by " EGRESS_GATEWAY_NODES;
-    } else {
-        why = text_format("no IPv%u endpoint of Service %s is ready", set->family, set->egress);
-        remedy = "see why its pods are not ready";
-    }
-    faults_add(faults, place, remedy, "no gateway takes new IPv%u flows: %s; they are dropped",
-               set->family, why ? why : "out of memory");
+    const char *family = family_of(set);
+    if (source->selector)
+        fault_raise(faults, place, egress_no_node_selected, .family = family);
+    else if (!source->service)
+        fault_raise(faults, place, egress_no_service, .family = family, .service = set->egress);
+    else
+        fault_raise(faults, place, egress_no_endpoint, .family = family, .service = set->egress);
 }
 
 static void set_faults(const struct gateway_source *source, struct egress_set *set,
                        struct faults *faults)
 {
-    AUTOFREE char *name = text_format("Egress %s", set->egress);
-    const char *place = name ? name : "Egress";
+    AUTOFREE char *place = text_format("Egress %s", set->egress);
     if (set->gateways.count > EGRESS_GATEWAYS_MAX)
-        faults_add(faults, place, "select fewer Nodes, or run fewer pods",
-                   "%zu IPv%u gateways, of which only the first %d count", set->gateways.count,
-                   set->family, EGRESS_GATEWAYS_MAX);
+        fault_raise(faults, place, egress_gateways_excess, .family = family_of(set),
+                    .count = (int64_t)set->gateways.count, .most = EGRESS_GATEWAYS_MAX);
     if (!has_active(set))
         lack_fault(source, set, place, faults);
 }
@@ -149,15 +145,13 @@ static void set_faults(const struct gateway_source *source, struct egress_set *s
 /* Nodes of which only one can have the address. */
 static void shared_faults(const struct egress_set *set, struct faults *faults)
 {
-    AUTOFREE char *name = text_format("Egress %s", set->egress);
+    AUTOFREE char *place = text_format("Egress %s", set->egress);
     char text[IP_STRLEN];
     for (size_t i = 1; i < set->gateways.count; i++) {
         const struct egress_gateway *one = &set->gateways.items[i - 1], *two = one + 1;
         if (ip_equal(&one->address, &two->address) && strcmp(one->node, two->node) != 0)
-            faults_add(faults, name ? name : "Egress",
-                       "give each Node an InternalIP of its own (kubelet's --node-ip)",
-                       "its gateways Node %s and Node %s have one address, %s: they count as one",
-                       one->node, two->node, ip_str(&one->address, text));
+            fault_raise(faults, place, egress_gateways_one_address, .one = one->node,
+                        .other = two->node, .address = ip_str(&one->address, text));
     }
 }
 

@@ -19,6 +19,8 @@
 #include <errno.h>
 
 #include "base/macro.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "model/node.h"
 #include "plan/claim.h"
 #include "plan/egress.h"
@@ -134,9 +136,10 @@ static int has_demand(const struct node_facts *facts, uint8_t family)
     return 0;
 }
 
-/* Else a default route takes the packets from pod to pod, too. */
+/* Else a default route takes the packets from pod to pod, too. The type's arguments are those of
+ * egress_pod_network_unknown. */
 static int pods_fault(const struct node_facts *facts, const struct nat_settings *settings,
-                      const char *what, struct faults *faults)
+                      const struct fault_type *type, struct faults *faults)
 {
     static const uint8_t families[] = { IP_V4, IP_V6 };
     const prefix_list *more = &facts->config->egress.in_cluster;
@@ -148,8 +151,9 @@ static int pods_fault(const struct node_facts *facts, const struct nat_settings 
         if (r < 0)
             return r;
         if (r > 0)
-            faults_add(faults, "egress", "say it by services.clusterCIDRs or egress.inCluster",
-                       "no IPv%u network of pods is known: %s", families[i], what);
+            fault_raise_type(faults, "egress", type,
+                             &(const struct fault_egress_pod_network_unknown){
+                                 .family = families[i] == IP_V4 ? "4" : "6" });
     }
     return 0;
 }
@@ -162,8 +166,9 @@ static int find_settings(const struct node_facts *facts, struct nat_settings *re
     return plan_nat_settings(facts, ret_settings, facts->config->services.enabled ? &told : faults);
 }
 
-static int plan_stays(const struct node_facts *facts, stay_judge *is_stay, const char *without_pods,
-                      prefix_list *stays, struct faults *faults)
+static int plan_stays(const struct node_facts *facts, stay_judge *is_stay,
+                      const struct fault_type *without_pods, prefix_list *stays,
+                      struct faults *faults)
 {
     CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
     const prefix_list *more = &facts->config->egress.in_cluster;
@@ -187,15 +192,12 @@ static int plan_stays(const struct node_facts *facts, stay_judge *is_stay, const
 
 int plan_egress_stays(const struct node_facts *facts, prefix_list *stays, struct faults *faults)
 {
-    return plan_stays(facts, stays_for_pods,
-                      "packets to pods leave by gateways whose destinations cover them", stays,
-                      faults);
+    return plan_stays(facts, stays_for_pods, &fault_type_egress_pod_network_unknown, stays, faults);
 }
 
 int plan_egress_gateway_stays(const struct node_facts *facts, prefix_list *stays,
                               struct faults *faults)
 {
-    return plan_stays(facts, stays_for_gateway,
-                      "a client may speak to pods under the address of this gateway", stays,
-                      faults);
+    return plan_stays(facts, stays_for_gateway, &fault_type_egress_gateway_pod_network_unknown,
+                      stays, faults);
 }

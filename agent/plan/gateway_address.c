@@ -20,6 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
 #include "plan/real_address.h"
 #include "plan/route_table.h"
 
@@ -51,27 +54,24 @@ static void real_address_fault(const struct ip *address, const struct real_addre
                                struct faults *faults)
 {
     char text[IP_STRLEN], reason[REASON_STRLEN];
-    faults_add(faults, place,
-               "name an address that is nobody's, or one of an interface of this node",
-               "%s is not announced: %s", ip_str(address, text),
-               address_reason_about(real->reason, real->of, reason));
+    fault_raise(faults, place, egress_gateway_address_unusable, .address = ip_str(address, text),
+                .reason = address_reason_about(real->reason, real->of, reason));
 }
 
 static void not_proved_fault(const struct ip *address, const char *why, struct faults *faults)
 {
     char text[IP_STRLEN];
-    faults_add(faults, place, "see: agentctl faults, ip route get ADDRESS",
-               "%s is not announced: %s", ip_str(address, text), why);
+    fault_raise(faults, place, egress_gateway_address_not_proved, .address = ip_str(address, text),
+                .reason = why);
 }
 
 void gateway_address_shared(const struct ip *address, const struct object *service,
                             struct faults *faults)
 {
+    AUTOFREE char *name = text_format("%s/%s", service->namespace, service->name);
     char text[IP_STRLEN];
-    faults_add(faults, place, "give the gateway another address, which no Service has",
-               "%s is an address of Service %s/%s, too: answers to its ports are taken for the "
-               "Service's",
-               ip_str(address, text), service->namespace, service->name);
+    fault_raise(faults, place, egress_gateway_address_of_service, .address = ip_str(address, text),
+                .service = name);
 }
 
 static const struct gateway_proof *proof_of(const struct route_inputs *inputs,

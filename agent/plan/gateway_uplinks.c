@@ -9,6 +9,9 @@
  */
 #include "plan/gateway_uplinks.h"
 
+#include "faults/egress.h"
+#include "faults/raise.h"
+
 static bool leads_out(const struct gateway_uplinks *uplinks, uint32_t ifindex, uint8_t family)
 {
     sorted_each(const struct link_way, way, uplinks->ways) {
@@ -55,11 +58,8 @@ void plan_gateway_uplinks(const struct gateway_uplinks *uplinks, const struct ip
         const struct ip *own = own_address(uplinks, link->ifindex, source);
         if (link->ifindex == owner || !own || !leads_out(uplinks, link->ifindex, source->family))
             continue;
-        faults_add(faults, "egress.gateway",
-                   "name addresses that the fabric takes by each uplink in "
-                   "egress.gateway.addresses, or have the default route lead by one alone",
-                   "what leaves by %s, whose address is %s, has %s of %s as its source: routers "
-                   "that check sources drop it",
-                   link->name, ip_str(own, other), ip_str(source, text), home->name);
+        fault_raise(faults, "egress.gateway", egress_gateway_source_of_other_uplink,
+                    .uplink = link->name, .source = ip_str(source, text),
+                    .address = ip_str(own, other), .owner = home->name);
     }
 }

@@ -76,7 +76,8 @@ def test_an_uplink_has_a_route(world, family):
     assert (found["state"], found["reason"]) == ("withheld", "gateway-not-proved")
     assert "no way to" in found["reasonText"]
     assert guard(family) in world.gateway.table("main", family)
-    wait(lambda: any(SNAT[family] in fault["message"] for fault in world.keeper.faults()),
+    wait(lambda: any(SNAT[family] in fault["message"] and fault["code"] == "egress-gateway-address-not-proved"
+                     for fault in world.keeper.faults()),
          "a fault that names the address")
     world.gateway.configure(f"route add default via {router}")
     announced(world, 4, 6)

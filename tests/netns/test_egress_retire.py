@@ -25,7 +25,8 @@ def test_that_a_gateway_serves_none_any_more_is_a_fault_after_its_drain(lab):
     write_nodes(lab, two)
     wait(lambda: not agent.json("egress")["gateway"]["serves"], "it to serve none")
     assert agent.faults() == []
-    wait_equal(lambda: [fault["message"] for fault in agent.faults()], [IDLE], "that it serves none to be told")
+    wait_equal(lambda: [fault["code"] for fault in agent.faults()], ["egress-gateway-serves-none"],
+               "that it serves none to be told")
     write_nodes(lab, one, two)
     wait_equal(agent.faults, [], "that to be over")
     agent.stop()

@@ -34,7 +34,7 @@ def world_fixture(lab):
 
 
 def strangers(world):
-    return [fault["message"] for fault in world.keeper.faults() if "as its source" in fault["message"]]
+    return [fault["message"] for fault in world.keeper.faults() if fault["code"] == "egress-gateway-source-of-other-uplink"]
 
 
 def lead(world, family, *ways):

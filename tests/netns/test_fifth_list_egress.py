@@ -97,7 +97,8 @@ def an_annotation_names_nothing(world):
     world.leaves()
 
 
-@clients(619, cause=("Egress internet/nat", "Node node2 and Node node3 have one address"), remedy="give each Node an InternalIP of its own")
+@clients(619, code="egress-gateways-one-address",
+         cause=("Egress internet/nat", "Node node2 and Node node3 have one address"), remedy="give each Node an InternalIP of its own")
 def two_gateways_have_one_address(world):
     one, two = world.gates
     world.write_nodes(*world.gates, addresses={two.role: [one.address4, two.address6]})

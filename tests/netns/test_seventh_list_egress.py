@@ -62,7 +62,8 @@ def a_program_listens_at_the_port_of_egress(world):
     yield
 
 
-@gateways(836, cause=("203.0.113.88", "Service default/other"), remedy="another address", beside="203.0.113.88")
+@gateways(836, code="egress-gateway-address-of-service",
+          cause=("203.0.113.88", "Service default/other"), remedy="another address", beside="203.0.113.88")
 def a_gateways_address_is_a_services(world):
     world.lab.write("other.yaml", objects.service("other", ["203.0.113.88"]))
     back = restart(world, [world.gate.agents[0]],
