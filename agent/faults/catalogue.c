@@ -8,6 +8,7 @@
 #include "faults/bgp.h"
 #include "faults/claims.h"
 #include "faults/controller.h"
+#include "faults/deletions.h"
 #include "faults/egress.h"
 #include "faults/export.h"
 #include "faults/node.h"

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "base/text.h"
+#include "faults/deletions.h"
 #include "model/address_block.h"
 #include "plan/object_fault.h"
 
@@ -29,29 +29,26 @@ static const char *foreign_finalizer(const struct object *object)
     return NULL;
 }
 
-static const char *consequence(enum kind kind)
+/* The arguments of each are those of deleted_pool_kept. */
+static const struct fault_type *kept_type(enum kind kind)
 {
     switch (kind) {
     case KIND_ADDRESS_POOL:
-        return "no block of it is given any more";
+        return &fault_type_deleted_pool_kept;
     case KIND_ADDRESS_BLOCK:
-        return "its addresses are not free";
+        return &fault_type_deleted_block_kept;
     default:
-        return "what it has made stays";
+        return &fault_type_deleted_egress_kept;
     }
 }
 
 static void tell_finalizer(const struct object *object, const char *finalizer,
                            struct faults *faults)
 {
-    const bool spaced = *object->namespace;
-    AUTOFREE char *message = text_format("is deleted, and finalizer %s keeps it: %s", finalizer,
-                                         consequence(object->kind));
-    AUTOFREE char *remedy =
-        text_format("if whoever set it is gone: kubectl patch %s%s%s %s --type=merge -p "
-                    "'{\"metadata\":{\"finalizers\":null}}'",
-                    kind_name(object->kind), spaced ? " -n " : "", object->namespace, object->name);
-    object_fault(faults, object, remedy, message);
+    object_raise_type(faults, object, kept_type(object->kind),
+                      &(const struct fault_deleted_pool_kept){ .finalizer = finalizer,
+                                                               .namespace = object->namespace,
+                                                               .name = object->name });
 }
 
 /* A pool's own finalizer goes with its last block. Returns whether it has one. */
@@ -69,15 +66,8 @@ static bool tell_blocks(const struct store *store, const struct object *pool, st
     }
     if (!first)
         return false;
-    AUTOTEXT struct text message = { 0 };
-    text_add(&message, "is deleted, and ");
-    text_add_count(&message, (int64_t)count, "block");
-    text_addf(&message, " of it %s there, as %s of node %s: no other is given any more",
-              count == 1 ? "is" : "are", first->object.name, *first->node ? first->node : "(none)");
-    object_fault(faults, pool,
-                 "delete the pods that have its addresses: nodes give empty blocks back, and the "
-                 "pool goes with the last",
-                 text_error(&message) < 0 ? NULL : text_str(&message));
+    object_raise(faults, pool, deleted_pool_in_use, .count = (int64_t)count,
+                 .first = first->object.name, .node = *first->node ? first->node : "(none)");
     return true;
 }
 

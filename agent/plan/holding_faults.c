@@ -10,6 +10,8 @@
 #include <fnmatch.h>
 
 #include "base/text.h"
+#include "faults/claims.h"
+#include "faults/raise.h"
 
 /* Whether the interface has an address in whose network `ip` is, a host's own left out. */
 static bool is_of_network(const struct node_facts *facts, uint32_t ifindex, const struct ip *ip)
@@ -36,30 +38,23 @@ static bool keeps_away(const struct node_facts *facts, const struct link *link,
 static void tell_down(const struct link *link, struct faults *faults)
 {
     AUTOFREE char *place = text_format("interface %s", link->name);
-    AUTOFREE char *remedy =
-        text_format(link->up ? LINK_PLUG_REMEDY : "ip link set %s up", link->name);
-    faults_add(faults, place ? place : "interface", remedy,
-               "%s %s: this node has no claimed address of its network", link->name,
-               link->up ? "has no carrier" : "is down");
+    if (link->up)
+        fault_raise(faults, place, claim_interface_unplugged, .interface = link->name);
+    else
+        fault_raise(faults, place, claim_interface_down, .interface = link->name);
 }
 
 static void tell_port(const struct link *link, const struct link *master, struct faults *faults)
 {
     AUTOFREE char *place = text_format("interface %s", link->name);
-    AUTOFREE char *remedy = text_format("move its addresses to %s, or ip link set %s nomaster",
-                                        master->name, link->name);
-    faults_add(faults, place ? place : "interface", remedy,
-               "%s is a port of %s %s: this node has no claimed address of its network", link->name,
-               master->kind, master->name);
+    fault_raise(faults, place, claim_interface_enslaved, .interface = link->name,
+                .master = master->name, .kind = master->kind);
 }
 
 static void tell_no_arp(const struct link *link, struct faults *faults)
 {
     AUTOFREE char *place = text_format("interface %s", link->name);
-    AUTOFREE char *remedy = text_format("ip link set %s arp on", link->name);
-    faults_add(faults, place ? place : "interface", remedy,
-               "%s has no ARP (NOARP): no host of its network finds a claimed address here",
-               link->name);
+    fault_raise(faults, place, claim_interface_without_arp, .interface = link->name);
 }
 
 /* Whether some claimed address is of the interface's network. */
@@ -121,13 +116,9 @@ static void tell_bare(const struct node_facts *facts, const struct link *link,
         if (!ip || has_network(facts, link, families[i]))
             continue;
         AUTOFREE char *place = text_format("interface %s", link->name);
-        AUTOFREE char *remedy = text_format(
-            "ip addr add ADDRESS/LENGTH dev %s, of the network of %s, or take %s out of "
-            "addresses.interfaces",
-            link->name, ip_str(ip, text), link->name);
-        faults_add(faults, place ? place : "interface", remedy,
-                   "has no %s network: of what is claimed on it this node can have nothing, as %s",
-                   families[i] == IP_V4 ? "IPv4" : "IPv6", ip_str(ip, text));
+        fault_raise(faults, place, claim_interface_without_network,
+                    .family = families[i] == IP_V4 ? "4" : "6", .interface = link->name,
+                    .address = ip_str(ip, text));
     }
 }
 
@@ -158,9 +149,8 @@ static void tell_unmatched(const struct node_facts *facts, struct faults *faults
         sorted_each(const struct link, link, facts->links)
             found |= fnmatch(*pattern, link->name, 0) == 0;
         if (!found)
-            faults_add(faults, "addresses.interfaces",
-                       "name one that is there (ip link), or let them be found: auto",
-                       "no interface matches \"%s\"", *pattern);
+            fault_raise(faults, "addresses.interfaces", claim_interfaces_unmatched,
+                        .pattern = *pattern);
     }
 }
 
@@ -174,12 +164,8 @@ static void tell_elsewhere(const struct node_facts *facts, const struct holding_
             is_of_network(facts, address->ifindex, &held->ip))
             continue;
         const char *place = ip_str(&held->ip, text);
-        AUTOFREE char *remedy =
-            text_format("ip addr del %s/%u dev %s", place, address->length, link->name);
-        faults_add(faults, place, remedy,
-                   "is an address of interface %s as well: this node answers for it, whoever has "
-                   "its claim",
-                   link->name);
+        fault_raise(faults, place, claim_address_elsewhere, .interface = link->name,
+                    .address = place, .length = address->length);
     }
 }
 
@@ -190,13 +176,13 @@ static void tell_lost(const struct holding_address *held, struct faults *faults)
         return;
     const struct object *object = &held->lost_service->object;
     AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
-    faults_add(faults, place ? place : "Service",
-               "run a pod of each port on one node of the segment, set externalTrafficPolicy: "
-               "Cluster, or give each Service an address of its own",
-               "clients of %s port %u/%s are lost: this node has the address, without an endpoint "
-               "for it",
-               ip_str(&held->ip, text), held->lost_port->port,
-               protocol_name(held->lost_port->protocol));
+    AUTOFREE char *port =
+        text_format("%u/%s", held->lost_port->port, protocol_name(held->lost_port->protocol));
+    if (port)
+        fault_raise(faults, place, claim_port_without_endpoint, .address = ip_str(&held->ip, text),
+                    .port = port);
+    else
+        faults->incomplete = true;
 }
 
 void plan_holding_faults(const struct node_facts *facts, const holding_list *list,
