@@ -15,10 +15,69 @@
 #include "status/status.h"
 
 const struct sorted *__wrap_kernel_rules(const struct kernel *kernel);
+const struct sorted *__wrap_kernel_ways(const struct kernel *kernel);
+const struct sorted *__wrap_kernel_links(const struct kernel *kernel);
+const struct sorted *__wrap_kernel_routes(const struct kernel *kernel);
+const struct sorted *__wrap_kernel_local_prefixes(const struct kernel *kernel);
+const struct sorted *__wrap_kernel_link_addresses(const struct kernel *kernel);
+int __wrap_kernel_apply_routes(struct kernel *kernel, const struct route_op *ops, size_t count,
+                               struct op_result *results);
+int __wrap_setting_read(const char *key, long *ret_value);
 int __wrap_kernel_apply_rules(struct kernel *kernel, const struct rule_op *ops, size_t count,
                               struct op_result *results);
 
 static struct sorted no_rules = SORTED(struct rule, rule_cmp);
+static struct sorted nothing = SORTED(struct prefix, prefix_item_cmp);
+static struct sorted links = SORTED(struct link, link_cmp);
+static struct sorted routes = SORTED(struct route, route_cmp);
+static int route_error;
+
+const struct sorted *__wrap_kernel_ways(const struct kernel *kernel)
+{
+    (void)kernel;
+    return &nothing;
+}
+
+const struct sorted *__wrap_kernel_links(const struct kernel *kernel)
+{
+    (void)kernel;
+    return &links;
+}
+
+const struct sorted *__wrap_kernel_routes(const struct kernel *kernel)
+{
+    (void)kernel;
+    return &routes;
+}
+
+const struct sorted *__wrap_kernel_local_prefixes(const struct kernel *kernel)
+{
+    (void)kernel;
+    return &nothing;
+}
+
+const struct sorted *__wrap_kernel_link_addresses(const struct kernel *kernel)
+{
+    (void)kernel;
+    return &nothing;
+}
+
+int __wrap_kernel_apply_routes(struct kernel *kernel, const struct route_op *ops, size_t count,
+                               struct op_result *results)
+{
+    (void)kernel, (void)ops;
+    for (size_t i = 0; i < count; i++)
+        results[i].error = route_error;
+    return 0;
+}
+
+/* Nobody wants any of them so. */
+int __wrap_setting_read(const char *key, long *ret_value)
+{
+    (void)key;
+    *ret_value = 7;
+    return 0;
+}
 
 const struct sorted *__wrap_kernel_rules(const struct kernel *kernel)
 {
@@ -55,6 +114,10 @@ static int set_up(void **state)
     world->pods.setup.config = &world->config;
     world->pods.setup.status = &world->status;
     world->pods.path = world->folder;
+    world->pods.setup.store = store_new();
+    world->pods.stays = (struct sorted)SORTED(struct pod_stay, tenant_cmp);
+    world->pods.drifts = (struct sorted)SORTED(struct pod_drift, pod_drift_cmp);
+    world->pods.retry = (struct backoff){ .initial_ms = 100, .max_ms = 1000 };
     pod_addresses_init(&world->pods.addresses);
     *state = world;
     return 0;
@@ -64,6 +127,13 @@ static int tear_down(void **state)
 {
     struct world *world = *state;
     pod_addresses_done(&world->pods.addresses);
+    pods_settings_done(&world->pods);
+    sorted_done(&world->pods.stays);
+    store_free(world->pods.setup.store);
+    sorted_done(&links);
+    sorted_done(&routes);
+    links = (struct sorted)SORTED(struct link, link_cmp);
+    routes = (struct sorted)SORTED(struct route, route_cmp);
     vec_done(&world->pods.waits);
     fault_book_free(world->status.faults);
     rmdir(world->folder);
@@ -122,12 +192,120 @@ static void test_rule(void **state)
                         "permitted: table is locked");
 }
 
+/* An interface of container c1, c2, ... whose pod has the address 10.0.0.N, if N is not 0. */
+static struct tenant put_end(uint32_t ifindex, uint8_t n)
+{
+    struct tenant tenant;
+    struct link link = { .ifindex = ifindex, .mtu = 1500, .up = true };
+    char container[16];
+    (void)snprintf(container, sizeof(container), "c%u", ifindex);
+    (void)snprintf(link.name, sizeof(link.name), "veth%u", ifindex);
+    assert_int_equal(tenant_name(container, "eth0", "default", &tenant), 0);
+    assert_int_equal(tenant_alias(&tenant, link.alias), 0);
+    assert_int_equal(sorted_put(&links, &link), 0);
+    if (n)
+        tenant.v4 = (struct ip){ .family = IP_V4, .bytes = { 10, 0, 0, n } };
+    return tenant;
+}
+
+static void put_stay(struct world *world, uint32_t ifindex, uint8_t n, bool both)
+{
+    struct pod_stay stay = {
+        .ifindex = ifindex, .tenant = put_end(ifindex, n), .namespace = "shop", .wired = true
+    };
+    (void)snprintf(stay.name, sizeof(stay.name), "web-%u", ifindex);
+    if (both)
+        stay.tenant.v6 = (struct ip){ .family = IP_V6, .bytes = { 0xfd, [15] = n } };
+    assert_int_equal(sorted_put(&world->pods.stays, &stay), 0);
+    if (n)
+        assert_int_equal(pod_addresses_put(&world->pods.addresses, &stay.tenant), 0);
+}
+
+static const struct known_fault *told(const struct world *world, const char *code)
+{
+    for (size_t i = 0; i < fault_book_count(world->status.faults); i++) {
+        const struct known_fault *fault = fault_book_at(world->status.faults, i);
+        if (strcmp(known_fault_code(fault), code) == 0)
+            return fault;
+    }
+    fail_msg("no fault %s", code);
+    return NULL;
+}
+
+static void follow(struct world *world)
+{
+    struct round round = { .now_ms = 3600 * SECOND_MS };
+    world->config.pods.table = ROUTE_TABLE_COIL + 1; /* no rule is needed */
+    assert_int_equal(pods_follow(&world->pods, &round), 0);
+}
+
+static void test_routes(void **state)
+{
+    struct world *world = *state;
+    put_stay(world, 1, 1, false);
+    route_error = -EEXIST;
+    follow(world);
+    assert_string_equal(told(world, "pod-route-occupied")->remedy, "delete the other route");
+    route_error = -EPERM;
+    follow(world);
+    assert_string_equal(told(world, "pod-route-refused")->message,
+                        "this route of a pod cannot be written: Operation not permitted");
+    assert_string_equal(told(world, "pod-address-outside-blocks")->place, "Pod shop/web-1");
+}
+
+static void test_addresses(void **state)
+{
+    struct world *world = *state;
+    route_error = 0;
+    put_stay(world, 1, 1, false);
+    put_stay(world, 2, 0, false);
+    const struct tenant same = put_end(3, 1);
+    const struct route route = plan_pod_route(ROUTE_TABLE_COIL, &same.v4, 3);
+    assert_int_equal(sorted_put(&routes, &route), 0);
+    follow(world);
+    assert_string_equal(told(world, "pod-without-address")->place, "Pod shop/web-2");
+    char text[TENANT_STRLEN];
+    assert_string_equal(told(world, "pod-address-shared")->place, tenant_str(&same, text));
+}
+
+static void test_unplugged(void **state)
+{
+    struct world *world = *state;
+    AUTOFAULTS struct faults early = { 0 };
+    AUTOFAULTS struct faults faults = { 0 };
+    put_stay(world, 1, 1, false);
+    ((struct link *)sorted_at(&links, 0))->unplugged = true;
+    pods_tell_ends(&world->pods, 1000, &early);
+    assert_true(faults_none(&early));
+    pods_tell_ends(&world->pods, 1000 + POD_DOWN_GRACE_MS, &faults);
+    assert_only_fault(&faults, &fault_type_pod_end_unplugged, "Pod shop/web-1",
+                      "is cut off: its own end of veth1 is down, so that what is sent there is "
+                      "lost");
+}
+
+/* Two of the node, and two of each interface: what the node does not forward, none of them does. */
+static void test_many_settings(void **state)
+{
+    struct world *world = *state;
+    for (uint32_t i = 1; i <= 10; i++)
+        put_stay(world, i, (uint8_t)i, true);
+    world->pods.settings_due_ms = 0;
+    assert_int_equal(pods_follow_settings(&world->pods, 1000), 0);
+    assert_string_equal(told(world, "pod-settings-more")->message,
+                        "6 more differ from what agent-cni wrote");
+    assert_int_equal(fault_book_count(world->status.faults), 17);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_address, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rule, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_routes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_addresses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unplugged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_settings, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
