@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Egress: that a plan kept up to date by what changes touch equals one from nothing, what changes
- * do not touch, and memory that runs out. What is planned is in tests/golden/egress-*.
+ * do not touch, and memory that runs out. What is planned is in tests/golden/egress-*, but for some
+ * faults.
  */
+#include <stdio.h>
+
 #include "failing_heap.h"
 #include "plan/egress_rows.h"
+#include "plan/gateway_address.h"
 #include "planning.h"
+#include "raised.h"
 
 enum { ROUNDS = 400, CHANGES = 3 };
 
@@ -393,6 +398,52 @@ static void what_is_touched_may_be_out_of_memory(void **state)
     assert_true(failures > 20);
 }
 
+#define NAT_EGRESS                                                                        \
+    "apiVersion: coil.cybozu.com/v2\nkind: Egress\nmetadata: {name: nat, namespace: d}\n" \
+    "spec: {destinations: [0.0.0.0/0]}\n"
+
+static void more_gateways_than_a_set_has_places(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    CLEANUP(egress_plan_done) struct egress_plan plan;
+    planning_begin(&planning);
+    planning.config->egress.enabled = true;
+    add_range(&planning.config->egress.in_cluster, "10.0.0.0/8");
+    put(&planning, NAT_EGRESS);
+    put_service(&planning, "nat", "", "clusterIP: None", "");
+    for (int i = 0; i <= EGRESS_GATEWAYS_MAX; i++) {
+        char slice[16], address[16];
+        (void)snprintf(slice, sizeof(slice), "nat-%d", i);
+        (void)snprintf(address, sizeof(address), "10.1.0.%d", i + 1);
+        put_endpoint(&planning, slice, "nat", address, "node-2", "ready: true");
+    }
+    assert_int_equal(plan_egress(&planning.facts, &plan, &planning.faults), 0);
+    assert_string_equal(raised(&planning.faults, "egress-gateways-excess")->message,
+                        "65 IPv4 gateways, of which only the first 64 count");
+}
+
+static void a_gateway_knows_no_pods_and_has_anothers_address(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    AUTOVEC prefix_list stays = { 0 };
+    struct ip ip;
+    struct address_row *row = NULL;
+    planning_begin(&planning);
+    put(&planning, NAT_EGRESS);
+    assert_int_equal(plan_egress_gateway_stays(&planning.facts, &stays, &planning.faults), 0);
+    assert_string_equal(raised(&planning.faults, "egress-gateway-pod-network-unknown")->place,
+                        "egress");
+    put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-2}\n"
+                   "status: {addresses: [{type: InternalIP, address: 192.0.2.2}]}\n");
+    assert_int_equal(ip_parse("192.0.2.2", &ip), 0);
+    assert_int_equal(plan_gateway_address(&planning.inputs, &ip, &row, &planning.faults), 0);
+    address_row_free(row);
+    assert_string_equal(raised(&planning.faults, "egress-gateway-address-unusable")->place,
+                        "egress.gateway.addresses");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +452,8 @@ int main(void)
         cmocka_unit_test(what_is_touched_may_be_out_of_memory),
         cmocka_unit_test(changes_touch_all_that_they_alter),
         cmocka_unit_test(rows_are_planned_alone),
+        cmocka_unit_test(more_gateways_than_a_set_has_places),
+        cmocka_unit_test(a_gateway_knows_no_pods_and_has_anothers_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
