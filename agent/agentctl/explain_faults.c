@@ -71,22 +71,12 @@ static void tell_of_item(struct telling *telling, const char *kind, const struct
         tell_of(telling, place);
 }
 
-static bool ends_name(char c)
-{
-    return !c || !strchr("abcdefghijklmnopqrstuvwxyz0123456789-./", c);
-}
-
-/* An Egress that a pod waits for is another place, and names the pod. */
+/* Also at an Egress that the pod waits for: the agent knows which are the pod's. */
 static void tell_of_pod(struct telling *telling, const struct doc *pod)
 {
-    AUTOFREE char *name = text_format("Pod %s/%s", field(pod, "namespace"), field(pod, "name"));
-    doc_each(fault, name ? telling->faults : NULL) {
-        const char *named = strstr(field(fault, "message"), name);
-        if (field_is(fault, "place", name))
-            tell(telling, fault, true);
-        else if (named && ends_name(named[strlen(name)]))
-            tell(telling, fault, false);
-    }
+    AUTOFREE char *place = text_format("Pod %s/%s", field(pod, "namespace"), field(pod, "name"));
+    doc_each(fault, doc_get(pod, "faults"))
+        tell(telling, fault, place && field_is(fault, "place", place));
 }
 
 static void end(const struct telling *telling)

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "api/pod_faults.h"
 #include "base/text.h"
 #include "model/endpoint_slice.h"
 #include "model/node.h"
@@ -93,6 +94,7 @@ static void write_pods(struct json *json, const struct api_state *state, const s
         json_string(json, "namespace", pods[i]->object.namespace);
         json_string(json, "name", pods[i]->object.name);
         json_string(json, "node", *pods[i]->node_name ? pods[i]->node_name : NULL);
+        write_pod_faults(json, state, pods[i]);
         json_end_object(json);
     }
     json_end_array(json);

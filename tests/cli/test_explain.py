@@ -18,7 +18,7 @@ def test_explain_by_name(ctl, agent):
     assert ctl.run("explain", "default/wbe")[0] == 4
 
 
-HOLDER = {"node": None, "pods": [{"namespace": "shop", "name": "cart-5", "node": "node-7"}],
+HOLDER = {"node": None, "pods": [{"namespace": "shop", "name": "cart-5", "node": "node-7", "faults": []}],
           "endpointOf": [{"namespace": "shop", "name": "cart", "node": "node-7", "ready": False,
                           "serving": True, "terminating": True}]}
 POD = {**asked_documents.EXPLANATION, "address": "10.224.0.3", "state": "none", "reason": "pod",
@@ -61,18 +61,21 @@ def fault(place, message, remedy=None):
 
 def test_explain_says_what_status_says(ctl, agent):
     """Of the address, its Services, and the pods that have it; of others nothing."""
-    agent({"/v1/services": items("ServiceList", []), "/v1/explain?pod=shop/cart-5": POD,
+    [pod] = HOLDER["pods"]
+    told = fault("Egress net/nat", "does not exist, but Pod shop/cart-50 and 1 more names it", "create it")
+    agent({"/v1/services": items("ServiceList", []), "/v1/explain?pod=shop/cart-5": {
+               **POD, "holder": {**HOLDER, "pods": [{**pod, "faults": [told]}]}},
            "/v1/explain?address=10.0.0.1": asked_documents.EXPLANATION,
            "/v1/faults": items("FaultList", [
                fault("Service default/web", "port p has no endpoints", "see targetPort"),
                fault("Service default/web2", "is another"),
-               fault("Egress net/nat", "does not exist, but Pod shop/cart-5 names it", "create it"),
+               told,
                fault("Egress net/gate", "does not exist, but Pod shop/cart-50 names it")])})
     output = ctl.run("explain", "10.0.0.1")[1]
     assert "  fault     port p has no endpoints\n            -> see targetPort\n" in output
     assert output.count("  fault ") == 1
     output = ctl.run("explain", "shop/cart-5")[1]
-    assert ("  fault     Egress net/nat: does not exist, but Pod shop/cart-5 names it\n"
+    assert ("  fault     Egress net/nat: does not exist, but Pod shop/cart-50 and 1 more names it\n"
             "            -> create it\n") in output
     assert output.count("  fault ") == 1
 

@@ -88,7 +88,8 @@ def the_gateways_default_routes_are_gone(world):
     world.leaves()
 
 
-@clients(618, cause=("guest", "Egress internet/nowhere", "does not exist"), remedy="create it")
+@clients(618, code="egress-unknown", cause=("guest", "Egress internet/nowhere", "does not exist"), remedy="create it",
+         says={"explain default/pod-guest": "fault     Egress internet/nowhere: does not exist"})
 def an_annotation_names_nothing(world):
     world.lab.write("pods.yaml", pod_object(world.pod, "nowhere"))
     yield
