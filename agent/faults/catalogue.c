@@ -11,6 +11,7 @@
 #include "faults/deletions.h"
 #include "faults/egress.h"
 #include "faults/export.h"
+#include "faults/documents.h"
 #include "faults/node.h"
 #include "faults/pods.h"
 #include "faults/pools.h"

@@ -150,6 +150,33 @@ void doc_key_fault(const struct document *document, const struct doc *member, st
     va_end(args);
 }
 
+/* Raises a fault whose first argument is the path of a node. */
+static void raise_at(const struct document *document, struct place place, const struct doc *path_of,
+                     struct faults *faults, const struct fault_type *type, void *arguments)
+{
+    AUTOFREE char *path = doc_path(path_of);
+    if (!path) {
+        faults->incomplete = true;
+        return;
+    }
+    memcpy(arguments, &path, sizeof(path));
+    (void)place_raise_type(place, document->file, faults, type, arguments);
+}
+
+void doc_raise_type(const struct document *document, const struct doc *node, struct faults *faults,
+                    const struct fault_type *type, void *arguments)
+{
+    struct place place;
+    doc_where(document, node, &place.line, &place.column);
+    raise_at(document, place, node, faults, type, arguments);
+}
+
+void doc_raise_key_type(const struct document *document, const struct doc *member,
+                        struct faults *faults, const struct fault_type *type, void *arguments)
+{
+    raise_at(document, key_place(document, member), member->parent, faults, type, arguments);
+}
+
 static const char *type_name(const struct doc *node)
 {
     switch (node->type) {
@@ -178,7 +205,8 @@ int doc_expect(const struct document *document, const struct doc *node, enum doc
         return 0;
     if (node->type == type)
         return 1;
-    doc_fault(document, node, faults, "expected %s, found %s", wanted[type], type_name(node));
+    doc_raise(document, node, faults, document_value_unexpected, .expected = wanted[type],
+              .found = type_name(node));
     return -EBADMSG;
 }
 
@@ -191,19 +219,27 @@ int doc_string(const struct document *document, const struct doc *node, const ch
     return r;
 }
 
+/* What stands in place of a plain value of another form. */
+static int refuse_scalar(const struct document *document, const struct doc *node,
+                         const char *expected, struct faults *faults)
+{
+    char text[QUOTE_LEN];
+    AUTOTEXT struct text found = { 0 };
+    text_addf(&found, "%s%s", node->quoted ? "the string " : "", quote(node->text, text));
+    doc_raise(document, node, faults, document_value_unexpected, .expected = expected,
+              .found = text_str(&found));
+    return -EBADMSG;
+}
+
 int doc_bool(const struct document *document, const struct doc *node, bool *ret,
              struct faults *faults)
 {
-    char text[QUOTE_LEN];
     int r = doc_expect(document, node, DOC_SCALAR, faults);
     if (r <= 0)
         return r;
     bool yes = strcmp(node->text, "true") == 0;
-    if (node->quoted || (!yes && strcmp(node->text, "false") != 0)) {
-        doc_fault(document, node, faults, "expected true or false, found %s%s",
-                  node->quoted ? "the string " : "", quote(node->text, text));
-        return -EBADMSG;
-    }
+    if (node->quoted || (!yes && strcmp(node->text, "false") != 0))
+        return refuse_scalar(document, node, "true or false", faults);
     *ret = yes;
     return 1;
 }
@@ -220,21 +256,19 @@ static bool is_whole_number(const char *text)
 int doc_int(const struct document *document, const struct doc *node, int64_t min, int64_t max,
             int64_t *ret, struct faults *faults)
 {
-    char text[QUOTE_LEN];
     int r = doc_expect(document, node, DOC_SCALAR, faults);
     if (r <= 0)
         return r;
-    if (node->quoted || !is_whole_number(node->text)) {
-        doc_fault(document, node, faults, "expected a whole number, found %s%s",
-                  node->quoted ? "the string " : "", quote(node->text, text));
-        return -EBADMSG;
-    }
+    if (node->quoted || !is_whole_number(node->text))
+        return refuse_scalar(document, node, "a whole number", faults);
     errno = 0;
     int64_t value = strtoll(node->text, NULL, 10);
     if (errno == ERANGE || value < min || value > max) {
         /* The number as it was written, but not a page of digits. */
-        doc_fault(document, node, faults, "%.40s%s is out of range %" PRId64 "..%" PRId64,
-                  node->text, strlen(node->text) > 40 ? "..." : "", min, max);
+        AUTOTEXT struct text number = { 0 };
+        text_addf(&number, "%.40s%s", node->text, strlen(node->text) > 40 ? "..." : "");
+        doc_raise(document, node, faults, document_number_out_of_range, .number = text_str(&number),
+                  .min = min, .max = max);
         return -EBADMSG;
     }
     *ret = value;

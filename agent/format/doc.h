@@ -18,6 +18,8 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "faults/documents.h"
+#include "faults/raise.h"
 
 enum doc_type {
     DOC_NULL, /* JSON null; YAML's empty, ~, null, Null or NULL, unquoted */
@@ -72,7 +74,30 @@ char *doc_path(const struct doc *node);
 void doc_fault(const struct document *document, const struct doc *node, struct faults *faults,
                const char *format, ...) PRINTF_LIKE(4, 5);
 
+/*
+ * Raises a fault of the catalogue at the node, or at the document's beginning:
+ *
+ *   doc_raise(document, node, faults, document_number_out_of_range, .number = text, .max = 7);
+ *
+ * The place is "file:line:column". The row's first argument is KEY(path), the node's path, which is
+ * filled in here.
+ */
+#define doc_raise(document, node, faults, id, ...)           \
+    doc_raise_type(document, node, faults, &fault_type_##id, \
+                   &(struct fault_##id){ .path = NULL, __VA_ARGS__ })
+
 /* The same about a member's name: at its place, with the path of the map that has it. */
+#define doc_raise_key(document, member, faults, id, ...)           \
+    doc_raise_key_type(document, member, faults, &fault_type_##id, \
+                       &(struct fault_##id){ .path = NULL, __VA_ARGS__ })
+
+/* The same for a type that is known at run time only; its path is set in `arguments`. */
+void doc_raise_type(const struct document *document, const struct doc *node, struct faults *faults,
+                    const struct fault_type *type, void *arguments);
+void doc_raise_key_type(const struct document *document, const struct doc *member,
+                        struct faults *faults, const struct fault_type *type, void *arguments);
+
+/* Likewise about a member's name. */
 void doc_key_fault(const struct document *document, const struct doc *member, struct faults *faults,
                    const char *format, ...) PRINTF_LIKE(4, 5);
 

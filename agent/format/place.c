@@ -17,6 +17,15 @@ struct place place_after(struct place start, const char *bytes, size_t count)
     return start;
 }
 
+int place_raise_type(struct place place, const char *file, struct faults *faults,
+                     const struct fault_type *type, const void *arguments)
+{
+    AUTOTEXT struct text where = { 0 };
+    text_addf(&where, "%s:%u:%u", file, place.line, place.column);
+    fault_raise_type(faults, text_error(&where) < 0 ? NULL : text_str(&where), type, arguments);
+    return -EBADMSG;
+}
+
 void place_vfault(struct place place, const char *file, const char *path, struct faults *faults,
                   const char *format, va_list args)
 {

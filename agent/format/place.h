@@ -8,6 +8,7 @@
 
 #include "base/fault.h"
 #include "base/macro.h"
+#include "faults/raise.h"
 
 struct place {
     uint32_t line, column;
@@ -26,6 +27,14 @@ static inline void place_step(struct place *place, char byte)
 
 /* The place after `count` bytes that begin at `start`. */
 struct place place_after(struct place start, const char *bytes, size_t count);
+
+/* Raises a fault of the catalogue at "file:line:column" and returns -EBADMSG. */
+#define place_raise(place, file, faults, id, ...)           \
+    place_raise_type(place, file, faults, &fault_type_##id, \
+                     &(const struct fault_##id){ __VA_ARGS__ })
+
+int place_raise_type(struct place place, const char *file, struct faults *faults,
+                     const struct fault_type *type, const void *arguments);
 
 /* Adds a fault at "file:line:column" and returns -EBADMSG. */
 int place_fault(struct place place, const char *file, struct faults *faults, const char *format,

@@ -47,7 +47,9 @@ def assert_made(path, text):
 
 def row(fault):
     lines = [f"## {fault['code']}", "", f"{fault['severity']}, since {fault['since']}. Its place names {fault['subject']}.", ""]
-    lines += [f"* Message: {fault['message']}", f"* Remedy: {fault['remedy']}"]
+    lines += [f"* Message: {fault['message']}"]
+    if fault["remedy"]:
+        lines += [f"* Remedy: {fault['remedy']}"]
     if fault["follows"]:
         lines += ["* Follows from: " + ", ".join(f"[{code}](#{code})" for code in fault["follows"])]
     return "\n".join([*lines, "", textwrap.fill(fault["meaning"], 120), ""]).replace("<", "\\<")
@@ -58,8 +60,9 @@ def test_the_page_is_made_from_the_catalogue(catalogue):
 
 
 def entry(fault):
+    remedy = ["Remedy: @REMEDY@"] if fault["remedy"] else []
     return "\n".join([f"-- {fault['messageId']}", "Subject: Fault: @FAULT@", "Defined-By: Fingerpost", "",
-                      f"Code: {fault['code']}", "Where: @OBJECT@", "Remedy: @REMEDY@", "",
+                      f"Code: {fault['code']}", "Where: @OBJECT@", *remedy, "",
                       textwrap.fill(fault["meaning"], 80), ""])
 
 

@@ -18,7 +18,7 @@ AGENT = REPOSITORY / "agent"
 ALLOWED = {
     "base": ((), ()),
     "faults": (("base",), ()),
-    "format": (("base",), ("json-c", "libyaml")),
+    "format": (("base", "faults"), ("json-c", "libyaml")),
     "loop": (("base",), ("libsystemd", "libcurl", "libmicrohttpd")),
     "config": (("base", "format"), ()),
     "model": (("base", "format"), ()),
