@@ -16,6 +16,7 @@
 #include "faults/pods.h"
 #include "faults/pools.h"
 #include "faults/report.h"
+#include "faults/syntax.h"
 
 #define NOTHING
 #define NUMBER(name_) { .name = #name_, .kind = FAULT_NUMBER_ARGUMENT },

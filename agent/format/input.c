@@ -11,13 +11,15 @@
 #include "format/input.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/remedy.h"
+#include "faults/documents.h"
+#include "faults/syntax.h"
 
 void input_init(struct input *input, const char *file, enum reader_format format, uint64_t limit)
 {
@@ -76,6 +78,21 @@ static size_t plain_bytes(const char *bytes, size_t at, size_t count)
     return at - begin;
 }
 
+static int refuse_byte(const struct input *input, uint8_t byte, struct faults *faults)
+{
+    char shown[8];
+    snprintf(shown, sizeof(shown), "0x%02x", byte);
+    return place_raise(input->character, input->file, faults, syntax_not_utf8, .byte = shown);
+}
+
+static int refuse_character(const struct input *input, uint32_t code, struct faults *faults)
+{
+    char shown[24];
+    snprintf(shown, sizeof(shown), "U+%04X%s", code, code == 0 ? " (NUL)" : "");
+    return place_raise(input->character, input->file, faults, syntax_character_forbidden,
+                       .character = shown);
+}
+
 static int check_bytes(struct input *input, const char *bytes, size_t count, struct faults *faults)
 {
     for (size_t i = 0; i < count; i++) {
@@ -90,12 +107,9 @@ static int check_bytes(struct input *input, const char *bytes, size_t count, str
         }
         int r = utf8_push(&input->utf8, (uint8_t)bytes[i], &code);
         if (r < 0)
-            return place_fault(input->character, input->file, faults,
-                               "byte 0x%02x is not valid UTF-8 here", (uint8_t)bytes[i]);
+            return refuse_byte(input, (uint8_t)bytes[i], faults);
         if (r > 0 && !is_allowed(input->format, code))
-            return place_fault(input->character, input->file, faults,
-                               "the character U+%04X%s is not allowed", code,
-                               code == 0 ? " (NUL)" : "");
+            return refuse_character(input, code, faults);
         place_step(&input->place, bytes[i]);
     }
     return 0;
@@ -105,8 +119,7 @@ static int check_bytes(struct input *input, const char *bytes, size_t count, str
 static int check_mark(struct input *input, char *buffer, size_t *count, struct faults *faults)
 {
     if (*count >= 2 && (memcmp(buffer, "\xff\xfe", 2) == 0 || memcmp(buffer, "\xfe\xff", 2) == 0))
-        return place_fault(input->place, input->file, faults,
-                           "the file is UTF-16; only UTF-8 is read");
+        return place_raise(input->place, input->file, faults, syntax_utf16);
     if (*count >= 3 && memcmp(buffer, "\xef\xbb\xbf", 3) == 0) {
         *count -= 3;
         memmove(buffer, buffer + 3, *count);
@@ -119,7 +132,7 @@ static int check_end(struct input *input, struct faults *faults)
     if (input->utf8.need == 0)
         return 0;
     input->utf8.need = 0;
-    return place_fault(input->place, input->file, faults, "the file ends inside a character");
+    return place_raise(input->place, input->file, faults, syntax_character_cut);
 }
 
 int input_read(struct input *input, char *buffer, size_t size, size_t *ret_size,
@@ -128,8 +141,8 @@ int input_read(struct input *input, char *buffer, size_t size, size_t *ret_size,
     bool first = input->total == 0;
     ssize_t n = first ? read_full(input, buffer, INPUT_MIN) : read_some(input, buffer, size);
     if (n < 0) {
-        faults_add(faults, input->file, remedy_for_file((int)n), "can't be read: %s",
-                   strerror((int)-n));
+        fault_raise(faults, input->file, document_read_failed, .reason = strerror((int)-n),
+                    .remedy = remedy_for_file((int)n));
         return (int)n;
     }
     size_t count = (size_t)n;
@@ -148,8 +161,8 @@ int input_read(struct input *input, char *buffer, size_t size, size_t *ret_size,
     if (r < 0)
         return r;
     if (too_long)
-        return place_fault(input->place, input->file, faults,
-                           "the file is longer than %" PRIu64 " bytes", input->limit);
+        return place_raise(input->place, input->file, faults, document_file_too_long,
+                           .limit = (int64_t)input->limit);
     *ret_size = count;
     return 0;
 }

@@ -14,11 +14,12 @@
 #include "format/json_splitter.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "faults/documents.h"
+#include "faults/syntax.h"
 #include "format/place.h"
 
 enum state {
@@ -96,11 +97,6 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static int refuse(const struct json_splitter *splitter, struct faults *faults, const char *message)
-{
-    return place_fault(splitter->place, splitter->file, faults, "%s", message);
-}
-
 /* Moves over the next bytes. */
 static void step(struct json_splitter *splitter, size_t count)
 {
@@ -176,16 +172,14 @@ static int check_limits(const struct json_splitter *splitter, const struct colle
 {
     const struct reader_limits *limits = &splitter->limits;
     if (value->depth > limits->depth)
-        return place_fault(place, splitter->file, faults, "nested deeper than %u levels",
-                           limits->depth);
+        return place_raise(place, splitter->file, faults, document_too_deep,
+                           .limit = limits->depth);
     if (value->text.length > limits->document_bytes)
-        return place_fault(value->origin.start, splitter->file, faults,
-                           "the value that begins here is longer than %" PRIu64 " bytes",
-                           limits->document_bytes);
+        return place_raise(value->origin.start, splitter->file, faults, document_value_too_long,
+                           .limit = (int64_t)limits->document_bytes);
     if (value->nodes > reader_max_nodes(limits))
-        return place_fault(value->origin.start, splitter->file, faults,
-                           "the value that begins here has more than %" PRIu64 " parts",
-                           reader_max_nodes(limits));
+        return place_raise(value->origin.start, splitter->file, faults, document_value_too_complex,
+                           .limit = (int64_t)reader_max_nodes(limits));
     return text_error(&value->text);
 }
 
@@ -281,7 +275,8 @@ static int in_top(struct json_splitter *splitter, struct json_part *ret_part, st
             return end_top(splitter, ret_part);
         bool items = begins_items(splitter, c);
         if (items && splitter->has_items)
-            return refuse(splitter, faults, "the key \"items\" is here twice");
+            return place_raise(splitter->place, splitter->file, faults, syntax_key_twice,
+                               .key = "\"items\"");
         int r = take(splitter, top, faults);
         if (r < 0)
             return splitter->cut_items ? r : give_refused(top, JSON_WHOLE, r, ret_part);
@@ -315,9 +310,9 @@ static int end_item(struct json_splitter *splitter, struct json_part *ret_part,
     char end = *splitter->bytes;
     bool empty = item->text.length == 0;
     if (empty && (end != ']' || splitter->after_comma))
-        return refuse(splitter, faults, "expected a value");
+        return place_raise(splitter->place, splitter->file, faults, json_value_missing);
     if (end == '}')
-        return refuse(splitter, faults, "expected a comma or a closing bracket");
+        return place_raise(splitter->place, splitter->file, faults, json_comma_missing);
     if (end == ']') {
         int r = end_items(splitter, faults);
         if (r < 0)
@@ -385,9 +380,8 @@ static int finish(struct json_splitter *splitter, struct json_part *ret_part, st
         return 0;
     if (splitter->state == TOP && is_flat(top) && top->text.length > 0)
         return end_top(splitter, ret_part);
-    return place_fault(splitter->place, splitter->file, faults,
-                       "the text ends inside the value that begins in line %u",
-                       top->origin.start.line);
+    return place_raise(splitter->place, splitter->file, faults, syntax_text_ended,
+                       .line = top->origin.start.line);
 }
 
 static int next_part(struct json_splitter *splitter, struct json_part *ret_part,

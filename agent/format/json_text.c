@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "faults/syntax.h"
+
 static const char number_bytes[] = "0123456789+-.eE";
 
 static bool is_digit(char c)
@@ -58,17 +60,17 @@ static size_t skip_value(const char *text, size_t offset)
 }
 
 /* The offset of what is wrong inside the string at `offset`; 0 if nothing is. */
-static size_t check_string(const char *text, size_t offset, const char **ret_what)
+static size_t check_string(const char *text, size_t offset, const struct fault_type **ret_wrong)
 {
     for (offset++; text[offset] && text[offset] != '"'; offset++) {
         if ((unsigned char)text[offset] < 0x20) {
-            *ret_what = "a control character in a string must be written as an escape";
+            *ret_wrong = &fault_type_json_control_character;
             return offset;
         }
         if (text[offset] != '\\' || !text[offset + 1])
             continue;
         if (strncmp(text + offset, "\\u0000", 6) == 0) {
-            *ret_what = "\\u0000 is not allowed";
+            *ret_wrong = &fault_type_json_nul;
             return offset;
         }
         offset++;
@@ -76,30 +78,30 @@ static size_t check_string(const char *text, size_t offset, const char **ret_wha
     return 0;
 }
 
-static const char *check_number(const char *text)
+static const struct fault_type *check_number(const char *text)
 {
     size_t sign = *text == '-';
     if (!is_digit(text[sign]))
-        return "expected a number";
+        return &fault_type_json_number_wrong;
     const char *point = text + sign + strspn(text + sign, "0123456789");
-    return *point == '.' && !is_digit(point[1]) ? "a digit must follow the decimal point" : NULL;
+    return *point == '.' && !is_digit(point[1]) ? &fault_type_json_digit_missing : NULL;
 }
 
-/* Scans the token at *offset and moves behind it. Sets *ret_what if it is wrong. */
+/* Scans the token at *offset and moves behind it. Sets *ret_wrong if it is wrong. */
 static int scan_token(struct json_scan *scan, const char *text, size_t *offset, uint32_t *current,
-                      const char **ret_what)
+                      const struct fault_type **ret_wrong)
 {
     char c = text[*offset];
     if (c == '"') {
-        size_t wrong = check_string(text, *offset, ret_what);
+        size_t wrong = check_string(text, *offset, ret_wrong);
         *offset = wrong ? wrong : skip_string(text, *offset);
         return 0;
     }
     if (is_digit(c) || c == '-') {
         size_t length = strspn(text + *offset, number_bytes);
         struct json_span number = { (uint32_t)*offset, (uint32_t)length };
-        *ret_what = check_number(text + *offset);
-        *offset += *ret_what ? 0 : length;
+        *ret_wrong = check_number(text + *offset);
+        *offset += *ret_wrong ? 0 : length;
         return vec_push(&scan->numbers, number);
     }
     if (c == '{') {
@@ -113,7 +115,7 @@ static int scan_token(struct json_scan *scan, const char *text, size_t *offset, 
     } else if (c == '}' && *current > 0) {
         *current = scan->objects.items[*current - 1].outer;
     } else if (c == '\'' || c == 'N' || c == 'I') {
-        *ret_what = c == '\'' ? "strings stand in double quotes" : "expected a number";
+        *ret_wrong = c == '\'' ? &fault_type_json_quotes_wrong : &fault_type_json_number_wrong;
         return 0;
     }
     (*offset)++;
@@ -121,19 +123,19 @@ static int scan_token(struct json_scan *scan, const char *text, size_t *offset, 
 }
 
 int json_scan(const char *text, struct json_scan *ret_scan, size_t *ret_offset,
-              const char **ret_what)
+              const struct fault_type **ret_wrong)
 {
     AUTOSCAN struct json_scan scan = { 0 };
-    const char *what = NULL;
+    const struct fault_type *wrong = NULL;
     uint32_t current = 0; /* the innermost open object, plus 1 */
     size_t offset = 0;
     while (text[offset]) {
-        int r = scan_token(&scan, text, &offset, &current, &what);
+        int r = scan_token(&scan, text, &offset, &current, &wrong);
         if (r < 0)
             return r;
-        if (what) {
+        if (wrong) {
             *ret_offset = offset;
-            *ret_what = what;
+            *ret_wrong = wrong;
             return -EBADMSG;
         }
     }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "faults/fault_type.h"
 
 struct json_span {
     uint32_t offset, length;
@@ -26,11 +27,12 @@ struct json_scan {
 };
 
 /*
- * Scans text that json-c took for JSON. Returns 0; -ENOMEM; or -EBADMSG, with the offset and the
- * name of what is no JSON after all, or can't be kept in a string that ends at a NUL.
+ * Scans text that json-c took for JSON. Returns 0; -ENOMEM; or -EBADMSG, with the offset of what
+ * is no JSON after all, or can't be kept in a string that ends at a NUL, and its fault, which has
+ * no arguments.
  */
 int json_scan(const char *text, struct json_scan *ret_scan, size_t *ret_offset,
-              const char **ret_what);
+              const struct fault_type **ret_wrong);
 void json_scan_done(struct json_scan *scan);
 #define AUTOSCAN CLEANUP(json_scan_done)
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults/syntax.h"
 #include "format/json_text.h"
 #include "format/quote.h"
 
@@ -110,8 +111,8 @@ static int report_duplicate(const char *text, size_t offset, const struct json_o
             first = key;
     }
     char name[QUOTE_LEN];
-    return place_fault(origin_place(origin, text, first ? first->offset : offset), origin->file,
-                       faults, "the key %s is here twice", first ? quote(first->name, name) : "");
+    return place_raise(origin_place(origin, text, first ? first->offset : offset), origin->file,
+                       faults, syntax_key_twice, .key = first ? quote(first->name, name) : "");
 }
 
 static int convert(struct conversion *conversion, struct json_object *value, struct doc *ret_node);
@@ -233,8 +234,8 @@ static int parse_text(const char *text, size_t length, const struct json_origin 
         return 0;
     }
     size_t end = MIN(json_tokener_get_parse_end(tokener), length);
-    return place_fault(origin_place(origin, text, end), origin->file, faults, "%s",
-                       json_tokener_error_desc(error));
+    return place_raise(origin_place(origin, text, end), origin->file, faults, syntax_wrong,
+                       .error = json_tokener_error_desc(error));
 }
 
 int json_value_parse(const char *text, size_t length, const struct json_origin *origin,
@@ -244,14 +245,15 @@ int json_value_parse(const char *text, size_t length, const struct json_origin *
     AUTOSCAN struct json_scan scan = { 0 };
     CLEANUP(document_freep) struct document *document = NULL;
     size_t offset;
-    const char *what;
+    const struct fault_type *wrong;
 
     int r = parse_text(text, length, origin, depth, &value, faults);
     if (r < 0)
         return r;
-    r = json_scan(text, &scan, &offset, &what);
+    r = json_scan(text, &scan, &offset, &wrong);
     if (r == -EBADMSG)
-        return place_fault(origin_place(origin, text, offset), origin->file, faults, "%s", what);
+        return place_raise_type(origin_place(origin, text, offset), origin->file, faults, wrong,
+                                &(const char){ 0 });
     if (r < 0)
         return r;
     r = new_document(text, length, origin, &document);

@@ -40,13 +40,3 @@ void place_vfault(struct place place, const char *file, const char *path, struct
     else
         faults_add(faults, text_str(&where), NULL, "%s", text_str(&message));
 }
-
-int place_fault(struct place place, const char *file, struct faults *faults, const char *format,
-                ...)
-{
-    va_list args;
-    va_start(args, format);
-    place_vfault(place, file, "", faults, format, args);
-    va_end(args);
-    return -EBADMSG;
-}

@@ -36,11 +36,7 @@ struct place place_after(struct place start, const char *bytes, size_t count);
 int place_raise_type(struct place place, const char *file, struct faults *faults,
                      const struct fault_type *type, const void *arguments);
 
-/* Adds a fault at "file:line:column" and returns -EBADMSG. */
-int place_fault(struct place place, const char *file, struct faults *faults, const char *format,
-                ...) PRINTF_LIKE(4, 5);
-
-/* The same with the arguments of printf() in a list. `path` stands before the message unless it is
- * empty. */
+/* Adds a fault there, with the arguments of printf() in a list. `path` stands before the message
+ * unless it is empty. */
 void place_vfault(struct place place, const char *file, const char *path, struct faults *faults,
                   const char *format, va_list args) PRINTF_LIKE(5, 0);

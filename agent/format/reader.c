@@ -74,7 +74,7 @@ static int read_single(struct reader *reader, struct document **ret_document, st
     if (r < 0)
         return r;
     if (r > 0) {
-        doc_fault(second, second->root, faults, "more than one document");
+        doc_raise(second, second->root, faults, document_too_many);
         return -EBADMSG;
     }
     *ret_document = TAKE_PTR(document);
@@ -132,7 +132,8 @@ static int read_file(const char *path, enum reader_format format,
     AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) {
         int error = errno;
-        faults_add(faults, path, remedy_for_file(error), "can't be opened: %s", strerror(error));
+        fault_raise(faults, path, document_open_failed, .reason = strerror(error),
+                    .remedy = remedy_for_file(error));
         return -error;
     }
     CLEANUP(reader_freep) struct reader *reader = NULL;

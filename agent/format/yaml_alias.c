@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults/documents.h"
+#include "faults/syntax.h"
 #include "format/quote.h"
 
 enum { ANCHORS_MAX = 1000, COPIED_MAX = 65536 };
@@ -39,7 +41,7 @@ int yaml_anchor_add(struct yaml_tree *tree, const char *name, const struct doc *
         return 0;
     }
     if (tree->anchors.count == ANCHORS_MAX)
-        return place_fault(place, tree->file, faults, "more than %d anchors", ANCHORS_MAX);
+        return place_raise(place, tree->file, faults, yaml_anchors_too_many, .limit = ANCHORS_MAX);
     struct yaml_anchor fresh = { strdup(name), node };
     int r = fresh.name ? vec_push(&tree->anchors, fresh) : -ENOMEM;
     if (r < 0)
@@ -72,11 +74,11 @@ static int resolve(const struct yaml_tree *tree, const char *name, struct place 
     if (!anchor && tree->enclosing)
         anchor = find(tree->enclosing, name);
     if (!anchor)
-        return place_fault(place, tree->file, faults, "the alias %s has no anchor before it%s",
-                           quote(name, text), tree->enclosing ? " in this item" : "");
+        return place_raise(place, tree->file, faults, yaml_alias_unknown,
+                           .alias = quote(name, text), .scope = tree->enclosing ? "item" : "");
     if (is_open(tree, anchor->node) || (tree->enclosing && is_open(tree->enclosing, anchor->node)))
-        return place_fault(place, tree->file, faults, "the alias %s stands in what it names",
-                           quote(name, text));
+        return place_raise(place, tree->file, faults, yaml_alias_endless,
+                           .alias = quote(name, text));
     *ret_node = anchor->node;
     return 0;
 }
@@ -84,8 +86,7 @@ static int resolve(const struct yaml_tree *tree, const char *name, struct place 
 static int count(struct yaml_tree *tree, size_t bytes, struct place place, struct faults *faults)
 {
     if (tree->copied++ >= COPIED_MAX)
-        return place_fault(place, tree->file, faults, "the aliases stand for more than %d parts",
-                           COPIED_MAX);
+        return place_raise(place, tree->file, faults, yaml_aliases_too_large, .limit = COPIED_MAX);
     return yaml_tree_count(tree, bytes, place, faults);
 }
 
@@ -106,8 +107,8 @@ static int copy(struct yaml_tree *tree, const struct doc *from, struct place pla
     if (from->type != DOC_LIST && from->type != DOC_MAP)
         return 0;
     if (tree->open.count >= tree->limits.depth)
-        return place_fault(place, tree->file, faults, "nested deeper than %u levels",
-                           tree->limits.depth);
+        return place_raise(place, tree->file, faults, document_too_deep,
+                           .limit = tree->limits.depth);
     r = vec_push(&tree->open, (struct yaml_frame){ .node = node, .first_key = tree->keys.count });
     doc_each(child, from) {
         if (r == 0)
@@ -139,8 +140,8 @@ static int add_merge(struct yaml_tree *tree, const char *name, struct place plac
     struct yaml_merge merge = { .depth = tree->open.count, .place = place };
     int r = resolve(tree, name, place, &merge.from, faults);
     if (r == 0 && merge.from->type != DOC_MAP)
-        return place_fault(place, tree->file, faults, "a merge key (<<) takes maps; %s is none",
-                           quote(name, text));
+        return place_raise(place, tree->file, faults, yaml_merge_no_map,
+                           .alias = quote(name, text));
     return r < 0 ? r : vec_push(&tree->merges, merge);
 }
 
@@ -157,8 +158,7 @@ int yaml_merge_event(struct yaml_tree *tree, const yaml_event_t *event, struct f
         return 0;
     }
     if (event->type != YAML_ALIAS_EVENT)
-        return place_fault(place, tree->file, faults,
-                           "a merge key (<<) takes an alias, or a list of aliases");
+        return place_raise(place, tree->file, faults, yaml_merge_no_alias);
     if (frame->merge == YAML_MERGE_VALUE)
         frame->merge = YAML_MERGE_NONE;
     return add_merge(tree, (const char *)event->data.alias.anchor, place, faults);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults/documents.h"
+#include "faults/syntax.h"
 #include "format/quote.h"
 #include "format/yaml_alias.h"
 
@@ -48,10 +50,10 @@ static int open_container(struct yaml_tree *tree, enum doc_type type, struct pla
                           struct faults *faults)
 {
     if (key_comes(tree))
-        return place_fault(place, tree->file, faults, "a map or list can't be a key");
+        return place_raise(place, tree->file, faults, yaml_key_wrong);
     if (tree->open.count >= tree->limits.depth)
-        return place_fault(place, tree->file, faults, "nested deeper than %u levels",
-                           tree->limits.depth);
+        return place_raise(place, tree->file, faults, document_too_deep,
+                           .limit = tree->limits.depth);
     int r = yaml_tree_count(tree, 0, place, faults);
     if (r < 0)
         return r;
@@ -86,8 +88,8 @@ static int check_keys(struct yaml_tree *tree, struct yaml_key *keys, size_t coun
     if (!twice)
         return 0;
     char name[QUOTE_LEN];
-    return place_fault(twice->place, tree->file, faults, "the key %s is here twice",
-                       quote(twice->name, name));
+    return place_raise(twice->place, tree->file, faults, syntax_key_twice,
+                       .key = quote(twice->name, name));
 }
 
 static int close_container(struct yaml_tree *tree, struct faults *faults)
@@ -122,7 +124,7 @@ static int add_key(struct yaml_tree *tree, const char *text, bool quoted, struct
         return 0;
     }
     if (!quoted && *text == '\0')
-        return place_fault(place, tree->file, faults, "a key is missing");
+        return place_raise(place, tree->file, faults, yaml_key_missing);
     struct yaml_key key = { arena_strdup(tree->document->arena, text), place };
     if (!key.name || vec_push(&tree->keys, key) < 0)
         return -ENOMEM;
@@ -139,7 +141,7 @@ static int add_scalar(struct yaml_tree *tree, const yaml_event_t *event, struct 
     struct place place = yaml_place(event->start_mark);
 
     if (memchr(text, '\0', length))
-        return place_fault(place, tree->file, faults, "\\0 is not allowed in a string");
+        return place_raise(place, tree->file, faults, yaml_nul);
     bool is_key = key_comes(tree);
     int r = yaml_tree_count(tree, length, place, faults);
     if (r < 0)
@@ -187,11 +189,10 @@ static int check_properties(struct yaml_tree *tree, const yaml_event_t *event,
     const struct place place = yaml_place(event->start_mark);
     const struct properties has = properties_of(event);
     if (has.tag)
-        return place_fault(place, tree->file, faults, "tags are not supported (here %s)",
-                           quote((const char *)has.tag, name));
+        return place_raise(place, tree->file, faults, yaml_tag_unsupported,
+                           .tag = quote((const char *)has.tag, name));
     if (key_comes(tree) && (has.anchor || event->type == YAML_ALIAS_EVENT))
-        return place_fault(place, tree->file, faults,
-                           "a key can't have an anchor, nor be an alias");
+        return place_raise(place, tree->file, faults, yaml_key_anchored);
     return 0;
 }
 
@@ -253,7 +254,6 @@ int yaml_build_cut(struct yaml_tree *tree, const yaml_event_t *event, struct fau
     struct doc *node;
     int r = check_properties(tree, event, faults);
     if (r == 0 && event->data.sequence_start.anchor)
-        return place_fault(yaml_place(event->start_mark), tree->file, faults,
-                           "the items of a list can't have an anchor as a whole");
+        return place_raise(yaml_place(event->start_mark), tree->file, faults, yaml_items_anchored);
     return r < 0 ? r : yaml_tree_add(tree, DOC_LIST, yaml_place(event->start_mark), &node);
 }

@@ -10,11 +10,11 @@
 #include "format/yaml_reader.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "faults/syntax.h"
 #include "format/place.h"
 #include "format/yaml_build.h"
 
@@ -45,8 +45,8 @@ static int feed(void *data, unsigned char *buffer, size_t size, size_t *ret_size
     uint64_t limit = reader->outer.limits.document_bytes;
     if (reader->input->total - reader->event_total > limit)
         reader->handler_error =
-            place_fault(yaml_place(reader->parser.mark), reader->input->file, reader->faults,
-                        "more than %" PRIu64 " bytes without a value", limit);
+            place_raise(yaml_place(reader->parser.mark), reader->input->file, reader->faults,
+                        yaml_gap_too_long, .limit = (int64_t)limit);
     else
         reader->handler_error =
             input_read(reader->input, (char *)buffer, size, ret_size, reader->faults);
@@ -81,10 +81,10 @@ void yaml_reader_free(struct yaml_reader *reader)
     free(reader);
 }
 
-/* The one character that people write there, and do not see. */
-static const char *tab_hint(const char *problem)
+/* Tabs are what people write there, and do not see. */
+static bool may_be_tab(const char *problem)
 {
-    return strstr(problem, "cannot start any token") ? " (a tab? YAML is indented by spaces)" : "";
+    return strstr(problem, "cannot start any token");
 }
 
 /* What libyaml has to say: the problem, and what it was about when it met it. */
@@ -97,15 +97,18 @@ static int parser_fault(struct yaml_reader *reader)
     if (parser->error == YAML_MEMORY_ERROR)
         return -ENOMEM;
     if (parser->error == YAML_READER_ERROR)
-        return place_fault(yaml_place(parser->mark), file, reader->faults, "%s", parser->problem);
+        return place_raise(yaml_place(parser->mark), file, reader->faults, syntax_wrong,
+                           .error = parser->problem);
     struct place place = yaml_place(parser->problem_mark);
     if (!parser->context)
-        return place_fault(place, file, reader->faults, "%s", parser->problem);
-    if (parser->context_mark.line == parser->problem_mark.line)
-        return place_fault(place, file, reader->faults, "%s %s%s", parser->problem, parser->context,
-                           tab_hint(parser->problem));
-    return place_fault(place, file, reader->faults, "%s %s that begins in line %u", parser->problem,
-                       parser->context, yaml_place(parser->context_mark).line);
+        return place_raise(place, file, reader->faults, syntax_wrong, .error = parser->problem);
+    const bool same_line = parser->context_mark.line == parser->problem_mark.line;
+    if (same_line && may_be_tab(parser->problem))
+        return place_raise(place, file, reader->faults, syntax_tab, .error = parser->problem,
+                           .context = parser->context);
+    return place_raise(place, file, reader->faults, syntax_wrong, .error = parser->problem,
+                       .context = parser->context,
+                       .line = same_line ? 0 : yaml_place(parser->context_mark).line);
 }
 
 /* The document of a build, which is then ready for the next. */

@@ -5,9 +5,9 @@
  * whatever it is made of.
  */
 #include "format/yaml_tree.h"
+#include "faults/syntax.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 struct yaml_frame *yaml_tree_innermost(struct yaml_tree *tree)
@@ -32,13 +32,11 @@ int yaml_tree_count(struct yaml_tree *tree, size_t bytes, struct place place, st
     tree->bytes += bytes;
     tree->nodes++;
     if (tree->bytes > tree->limits.document_bytes)
-        return place_fault(place, tree->file, faults,
-                           "the document holds more than %" PRIu64 " bytes",
-                           tree->limits.document_bytes);
+        return place_raise(place, tree->file, faults, yaml_document_too_long,
+                           .limit = (int64_t)tree->limits.document_bytes);
     if (tree->nodes > reader_max_nodes(&tree->limits))
-        return place_fault(place, tree->file, faults,
-                           "the document has more than %" PRIu64 " parts",
-                           reader_max_nodes(&tree->limits));
+        return place_raise(place, tree->file, faults, yaml_document_too_complex,
+                           .limit = (int64_t)reader_max_nodes(&tree->limits));
     return 0;
 }
 
