@@ -28,8 +28,8 @@ static void check_width(struct decoder *decoder, const struct doc *node,
 {
     char buffer[PREFIX_STRLEN];
     if (host_bits(prefix) < block_size_bits) {
-        decode_error(decoder, node, "%s is narrower than a block of blockSizeBits %d",
-                     prefix_str(prefix, buffer), block_size_bits);
+        decode_error(decoder, node, block_too_wide, .network = prefix_str(prefix, buffer),
+                     .bits = block_size_bits);
     }
 }
 
@@ -41,8 +41,7 @@ static bool decode_pods_prefix(struct decoder *decoder, const struct doc *node,
         return false;
     if (!ip_is_special(&prefix->ip))
         return true;
-    decode_error(decoder, node,
-                 "unspecified, loopback, link-local and multicast prefixes are no pods'");
+    decode_error(decoder, node, block_network_special);
     return false;
 }
 
@@ -53,7 +52,7 @@ static void decode_subnet(struct decoder *decoder, const struct doc *node, int b
         return;
     const struct doc *ipv4 = doc_get(node, "ipv4"), *ipv6 = doc_get(node, "ipv6");
     if (!ipv4 && !ipv6)
-        decode_error(decoder, node, "neither ipv4 nor ipv6");
+        decode_error(decoder, node, block_family_missing);
     bool v4 = decode_pods_prefix(decoder, ipv4, IP_V4, &subnet->ipv4);
     bool v6 = decode_pods_prefix(decoder, ipv6, IP_V6, &subnet->ipv6);
     if (v4)
@@ -61,7 +60,7 @@ static void decode_subnet(struct decoder *decoder, const struct doc *node, int b
     if (v6)
         check_width(decoder, ipv6, &subnet->ipv6, block_size_bits);
     if (v4 && v6 && host_bits(&subnet->ipv4) != host_bits(&subnet->ipv6))
-        decode_error(decoder, node, "ipv4 and ipv6 differ in size");
+        decode_error(decoder, node, block_families_differ);
 }
 
 /* A pool that is older than the rule is used as it is: its blocks differ in their families. */
@@ -70,8 +69,7 @@ static void check_families(struct decoder *decoder, const struct doc *node,
 {
     if (first->ipv4.ip.family != subnet->ipv4.ip.family ||
         first->ipv6.ip.family != subnet->ipv6.ip.family)
-        decode_warning(decoder, node,
-                       "is of other families than the first subnet: pods of its blocks lack one");
+        decode_warning(decoder, node, block_subnet_of_other_families);
 }
 
 static void decode_pool(struct decoder *decoder, const struct doc *root, struct object *object)
@@ -87,7 +85,7 @@ static void decode_pool(struct decoder *decoder, const struct doc *root, struct 
 
     const struct doc *list = decode_list(decoder, decode_need(decoder, spec, "subnets"));
     if (list && list->count == 0)
-        decode_error(decoder, list, "is empty");
+        decode_error(decoder, list, object_field_empty);
     struct pool_subnet *subnets = decode_alloc(decoder, list ? list->count : 0, sizeof(*subnets));
     if (!subnets)
         return;
@@ -160,7 +158,7 @@ static void decode_block(struct decoder *decoder, const struct doc *root, struct
     struct address_block *block = (struct address_block *)object;
     const struct doc *ipv4 = doc_get(root, "ipv4"), *ipv6 = doc_get(root, "ipv6");
     if (!ipv4 && !ipv6)
-        decode_error(decoder, root, "neither ipv4 nor ipv6");
+        decode_error(decoder, root, block_family_missing);
     (void)decode_pods_prefix(decoder, ipv4, IP_V4, &block->ipv4);
     (void)decode_pods_prefix(decoder, ipv6, IP_V6, &block->ipv6);
     block->index =
@@ -173,8 +171,8 @@ static void decode_block(struct decoder *decoder, const struct doc *root, struct
     const char *reserved = decode_label(decoder, RESERVED_LABEL);
     block->reserved = text_equal(reserved, "true");
     if (reserved && !block->reserved && strcmp(reserved, "false") != 0)
-        decode_warning(decoder, root, "label %s is neither true nor false; read as false",
-                       RESERVED_LABEL);
+        decode_warning(decoder, root, object_flag_replaced, .label = RESERVED_LABEL,
+                       .taken = "false");
 }
 
 static bool block_equal(const struct object *a, const struct object *b)

@@ -26,34 +26,31 @@ static void refuse_lengths(struct decoder *decoder, const struct doc *spec, cons
 {
     const struct doc *node = doc_get(spec, key);
     if (decode_int(decoder, node, 1, LENGTH_MAX, host) != host)
-        decode_warning(decoder, node,
-                       "%s is not done: each address is announced by itself; aggregate in BIRD's "
-                       "export filter",
-                       key);
+        decode_warning(decoder, node, advertisement_aggregation_undone, .field = key);
 }
 
 /* Fields of both kinds that are told, and not gone by. */
 static void refuse_others(struct decoder *decoder, const struct doc *spec)
 {
     static const struct {
-        const char *key, *way;
-    } others[] = {
-        { "communities", "give the Services a route class (annotation fingerpost.io/route-class) "
-                         "and the class its communities in birdconf" },
-        { "localPref", "give the Services a route class (annotation fingerpost.io/route-class) "
-                       "and the class its preference in birdconf" },
-        { "asPathPrepend", "give the Services a route class (annotation fingerpost.io/route-class) "
-                           "and the class its prepends (bgp_path.prepend) in birdconf" },
-        { "peers", "BIRD's export filters say which peer gets which route class" },
-        { "preferredNodeSelectors", "no node comes before another; name the nodes that may in "
-                                    "nodeSelectors" },
+        const char *key, *attribute; /* of a route class in birdconf */
+    } attributes[] = {
+        { "communities", "communities" },
+        { "localPref", "preference" },
+        { "asPathPrepend", "prepends (bgp_path.prepend)" },
     };
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-        const struct doc *node = doc_get(spec, others[i].key);
+    for (size_t i = 0; i < ARRAY_SIZE(attributes); i++) {
+        const struct doc *node = doc_get(spec, attributes[i].key);
         if (is_used(node))
-            decode_warning(decoder, node, "%s is not taken from here: %s", others[i].key,
-                           others[i].way);
+            decode_warning(decoder, node, advertisement_attribute_undone,
+                           .field = attributes[i].key, .attribute = attributes[i].attribute);
     }
+    const struct doc *peers = doc_get(spec, "peers");
+    const struct doc *preferred = doc_get(spec, "preferredNodeSelectors");
+    if (is_used(peers))
+        decode_warning(decoder, peers, advertisement_peers_undone);
+    if (is_used(preferred))
+        decode_warning(decoder, preferred, advertisement_preference_undone);
 }
 
 static void refuse_bgp(struct decoder *decoder, const struct doc *spec)

@@ -9,7 +9,6 @@
 #include "model/decode.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ static bool full(const struct decoder *decoder)
 static void count_error(struct decoder *decoder)
 {
     if (++decoder->error_count == DECODE_FAULTS_MAX)
-        doc_fault(decoder->document, NULL, decoder->errors, "further errors are not listed");
+        doc_raise(decoder->document, NULL, decoder->errors, object_errors_unlisted);
 }
 
 static int counted(struct decoder *decoder, int r)
@@ -38,33 +37,23 @@ static int counted(struct decoder *decoder, int r)
     return r;
 }
 
-void decode_error(struct decoder *decoder, const struct doc *node, const char *format, ...)
+void decode_error_type(struct decoder *decoder, const struct doc *node,
+                       const struct fault_type *type, void *arguments)
 {
     if (full(decoder))
         return;
-
-    AUTOTEXT struct text message = { 0 };
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&message, format, args);
-    va_end(args);
-    doc_fault(decoder->document, node, decoder->errors, "%s", text_str(&message));
+    doc_raise_type(decoder->document, node, decoder->errors, type, arguments);
     count_error(decoder);
 }
 
-void decode_warning(struct decoder *decoder, const struct doc *node, const char *format, ...)
+void decode_warning_type(struct decoder *decoder, const struct doc *node,
+                         const struct fault_type *type, void *arguments)
 {
     if (decoder->silent || decoder->warning_count >= DECODE_FAULTS_MAX)
         return;
-
-    AUTOTEXT struct text message = { 0 };
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&message, format, args);
-    va_end(args);
-    doc_fault(decoder->document, node, decoder->warnings, "%s", text_str(&message));
+    doc_raise_type(decoder->document, node, decoder->warnings, type, arguments);
     if (++decoder->warning_count == DECODE_FAULTS_MAX)
-        doc_fault(decoder->document, NULL, decoder->warnings, "further warnings are not listed");
+        doc_raise(decoder->document, NULL, decoder->warnings, object_warnings_unlisted);
 }
 
 bool decode_is_manifest(const struct decoder *decoder)
@@ -179,7 +168,7 @@ static const struct doc *decode_container(struct decoder *decoder, const struct 
     if (!node || full(decoder))
         return NULL;
     if (node->type == DOC_NULL) {
-        decode_error(decoder, node, "is null");
+        decode_error(decoder, node, object_field_null);
         return NULL;
     }
     int r = counted(decoder, doc_expect(decoder->document, node, type, decoder->errors));
@@ -209,8 +198,8 @@ static void unknown_word(struct decoder *decoder, const struct doc *node, const 
     AUTOTEXT struct text known = { 0 };
     for (size_t i = 0; words[i]; i++)
         text_addf(&known, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
-    decode_error(decoder, node, "unknown word %s, expected %s", quote(text, quoted),
-                 text_str(&known));
+    decode_error(decoder, node, object_word_unknown, .word = quote(text, quoted),
+                 .expected = text_str(&known));
 }
 
 int decode_word(struct decoder *decoder, const struct doc *node, const char *const *words)
@@ -237,7 +226,7 @@ const struct doc *decode_need(struct decoder *decoder, const struct doc *map, co
 {
     const struct doc *member = doc_get(map, key);
     if (!member)
-        decode_error(decoder, map, "%s is missing", key);
+        decode_error(decoder, map, object_field_missing, .field = key);
     return member;
 }
 
@@ -280,7 +269,8 @@ int decode_annotated_number(struct decoder *decoder, const char *key, int min, i
     bool digits = *text >= '0' && *text <= '9' && *end == '\0';
     if (digits && number >= min && number <= max)
         return (int)number;
-    decode_warning(decoder, node, "not a number from %d to %d; read as %s", min, max, taken_as);
+    decode_warning(decoder, node, object_number_replaced, .min = min, .max = max,
+                   .taken = taken_as);
     return -1;
 }
 
@@ -293,13 +283,11 @@ bool decode_ip(struct decoder *decoder, const struct doc *node, struct ip *ret_i
 
     struct ip ip;
     if (ip_parse(text, &ip) < 0) {
-        decode_warning(decoder, node, "%s is not an IP address; skipped", quote(text, quoted));
+        decode_warning(decoder, node, object_address_unreadable, .text = quote(text, quoted));
         return false;
     }
     if (ip_is_special(&ip)) {
-        decode_warning(decoder, node,
-                       "%s is unspecified, loopback, link-local or multicast; skipped",
-                       quote(text, quoted));
+        decode_warning(decoder, node, object_address_special, .text = quote(text, quoted));
         return false;
     }
     *ret_ip = ip;
@@ -319,15 +307,15 @@ bool decode_prefix(struct decoder *decoder, const struct doc *node, enum ip_fami
     struct prefix prefix;
     int r = prefix_parse(text, &prefix);
     if (r < 0 || (family != IP_NONE && prefix.ip.family != family)) {
-        decode_error(decoder, node, "%s is not an %s prefix", quote(text, quoted),
-                     family == IP_V4   ? "IPv4"
-                     : family == IP_V6 ? "IPv6"
-                                       : "IP");
+        decode_error(decoder, node, object_prefix_unreadable, .text = quote(text, quoted),
+                     .family = family == IP_V4   ? "IPv4"
+                               : family == IP_V6 ? "IPv6"
+                                                 : "IP");
         return false;
     }
     if (r > 0) {
-        decode_warning(decoder, node, "%s has bits beyond its length; read as %s",
-                       quote(text, quoted), prefix_str(&prefix, canonical));
+        decode_warning(decoder, node, object_host_bits, .text = quote(text, quoted),
+                       .network = prefix_str(&prefix, canonical));
     }
     *ret_prefix = prefix;
     return true;
@@ -357,12 +345,12 @@ bool decode_cidr(struct decoder *decoder, const struct doc *node, struct prefix 
         return false;
     int r = trim(text, trimmed) ? prefix_parse(trimmed, &prefix) : -1;
     if (r < 0) {
-        decode_warning(decoder, node, "%s is not a CIDR; skipped", quote(text, quoted));
+        decode_warning(decoder, node, object_cidr_unreadable, .text = quote(text, quoted));
         return false;
     }
     if (r > 0) {
-        decode_warning(decoder, node, "%s has bits beyond its length; read as %s",
-                       quote(trimmed, quoted), prefix_str(&prefix, canonical));
+        decode_warning(decoder, node, object_host_bits, .text = quote(trimmed, quoted),
+                       .network = prefix_str(&prefix, canonical));
     }
     *ret_prefix = prefix;
     return true;

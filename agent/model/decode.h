@@ -16,6 +16,8 @@
 #include "base/ip.h"
 #include "base/macro.h"
 #include "base/sorted.h"
+#include "faults/kinds.h"
+#include "faults/objects.h"
 #include "format/doc.h"
 #include "model/object.h"
 #include "model/service.h"
@@ -43,11 +45,20 @@ struct decoder {
     uint32_t part; /* of a document that becomes several objects (endpoints.c) */
 };
 
-/* Refuses the object; leaves it usable without what stands at `node`. */
-void decode_error(struct decoder *decoder, const struct doc *node, const char *format, ...)
-    PRINTF_LIKE(3, 4);
-void decode_warning(struct decoder *decoder, const struct doc *node, const char *format, ...)
-    PRINTF_LIKE(3, 4);
+/* Raises a fault of the catalogue at `node`, as doc_raise() does, which refuses the object. */
+#define decode_error(decoder, node, id, ...)           \
+    decode_error_type(decoder, node, &fault_type_##id, \
+                      &(struct fault_##id){ .path = NULL, __VA_ARGS__ })
+
+/* The same, and leaves the object usable without what stands there. */
+#define decode_warning(decoder, node, id, ...)           \
+    decode_warning_type(decoder, node, &fault_type_##id, \
+                        &(struct fault_##id){ .path = NULL, __VA_ARGS__ })
+
+void decode_error_type(struct decoder *decoder, const struct doc *node,
+                       const struct fault_type *type, void *arguments);
+void decode_warning_type(struct decoder *decoder, const struct doc *node,
+                         const struct fault_type *type, void *arguments);
 
 /* Whether somebody wrote the document into a file, and no API has looked at it. */
 bool decode_is_manifest(const struct decoder *decoder);

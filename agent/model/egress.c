@@ -22,7 +22,7 @@ static void decode_destinations(struct decoder *decoder, const struct doc *spec,
 {
     const struct doc *list = decode_list(decoder, decode_need(decoder, spec, "destinations"));
     if (list && list->count == 0)
-        decode_error(decoder, list, "is empty");
+        decode_error(decoder, list, object_field_empty);
     struct prefix *destinations =
         decode_alloc(decoder, list ? list->count : 0, sizeof(*destinations));
     if (!destinations)
@@ -33,8 +33,7 @@ static void decode_destinations(struct decoder *decoder, const struct doc *spec,
         if (!decode_prefix(decoder, node, IP_NONE, destination))
             continue;
         if (is_never_left_for(destination))
-            decode_warning(decoder, node,
-                           "nothing leaves the cluster for loopback, link-local or multicast");
+            decode_warning(decoder, node, egress_destination_never_left_for);
         egress->destination_count++;
     }
 }

@@ -39,7 +39,7 @@ static uint8_t decode_family(struct decoder *decoder, const struct doc *root)
     static const uint8_t families[] = { IP_V4, IP_V6, IP_NONE };
     const struct doc *node = decode_need(decoder, root, "addressType");
     if (node && node->type == DOC_SCALAR && !*node->text)
-        decode_error(decoder, node, "is empty");
+        decode_error(decoder, node, object_field_empty);
     return families[decode_word(decoder, node, words)];
 }
 
@@ -74,11 +74,11 @@ static bool decode_address(struct decoder *decoder, const struct doc *node, uint
     const struct doc *first = list ? list->first : NULL;
     struct ip ip;
     if (!first && family != IP_NONE)
-        decode_warning(decoder, node, "has no addresses");
+        decode_warning(decoder, node, slice_endpoint_without_address);
     if (family == IP_NONE || !decode_ip(decoder, first, &ip))
         return false;
     if (ip.family != family) {
-        decode_warning(decoder, first, "not of the slice's addressType; skipped");
+        decode_warning(decoder, first, slice_address_of_other_family);
         return false;
     }
     *ret_ip = ip;
@@ -145,7 +145,7 @@ static int64_t decode_trigger(struct decoder *decoder)
     const char *text = decode_text(decoder, node);
     int64_t ms = 0;
     if (text && clock_parse_rfc3339(text, &ms) < 0)
-        decode_warning(decoder, node, "not a time as \"2026-11-20T07:33:00Z\"; ignored");
+        decode_warning(decoder, node, object_time_ignored, .example = "2026-11-20T07:33:00Z");
     return ms;
 }
 
@@ -160,13 +160,12 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     /* In a cluster such a slice is somebody's own. */
     if (!*slice->service && !slice->headless_label && slice->family != IP_NONE &&
         decode_is_manifest(decoder))
-        decode_warning(decoder, doc_get(root, "metadata"),
-                       "label kubernetes.io/service-name is %s: the slice is no Service's",
-                       service ? "empty" : "missing");
+        decode_warning(decoder, doc_get(root, "metadata"), slice_of_no_service,
+                       .label = service ? "empty" : "missing");
     slice->triggered_ms = decode_trigger(decoder);
     const struct doc *ports = decode_member(root, "ports");
     if (!ports)
-        decode_error(decoder, root, "ports is missing");
+        decode_error(decoder, root, object_field_missing, .field = "ports");
     slice_decode_ports(decoder, list_or_null(decoder, ports), slice);
     decode_endpoints(decoder, root, slice);
 }

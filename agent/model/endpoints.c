@@ -96,10 +96,10 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     slice->source = SLICE_ENDPOINTS;
     slice->family = decoder->part == PART_WHOLE ? IP_NONE : v6 ? IP_V6 : IP_V4;
     if (strlen(object->name) > SERVICE_NAME_MAX)
-        decode_error(decoder, doc_get(doc_get(root, "metadata"), "name"),
-                     "longer than a Service's name may be: %d characters", SERVICE_NAME_MAX);
+        decode_error(decoder, doc_get(doc_get(root, "metadata"), "name"), endpoints_name_too_long,
+                     .max = SERVICE_NAME_MAX);
     if (subsets && subsets->count > SUBSETS_MAX)
-        decode_error(decoder, subsets, "more than %d subsets", SUBSETS_MAX);
+        decode_error(decoder, subsets, object_list_too_long, .max = SUBSETS_MAX, .what = "subsets");
     else
         decode_part(decoder, subsets, slice);
     object->name = make_name(decoder, object->name, decoder->part, v6);

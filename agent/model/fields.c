@@ -149,11 +149,12 @@ static void check_member(const struct look *look, const struct doc *member)
         return;
     const struct field_rule *place = find_place(look, member->key);
     if (place)
-        decode_warning(look->decoder, member, "does nothing here: %s is a field of %s",
-                       quote(member->key, key), *place->path ? place->path : "the object itself");
+        decode_warning(look->decoder, member, object_field_misplaced,
+                       .field = quote(member->key, key),
+                       .where = *place->path ? place->path : "the object itself");
     else if (find_meant(look->rule, member->key, word))
-        decode_warning(look->decoder, member, "unknown field %s; did you mean \"%s\"?",
-                       quote(member->key, key), word);
+        decode_warning(look->decoder, member, object_field_unknown,
+                       .field = quote(member->key, key), .meant = word);
 }
 
 /* Goes down the path, and looks at each map at its end. */

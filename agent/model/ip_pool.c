@@ -28,19 +28,16 @@ static bool decode_range(struct decoder *decoder, const struct doc *node, const 
     char quoted[QUOTE_LEN], canonical[IP_RANGE_STRLEN];
     int r = ip_range_parse(text, range);
     if (r < 0) {
-        decode_error(decoder, node, "%s is no address, CIDR or range as \"192.0.2.10-192.0.2.20\"",
-                     quote(text, quoted));
+        decode_error(decoder, node, object_range_unreadable, .text = quote(text, quoted));
         return false;
     }
     if (ip_range_is_special(range)) {
-        decode_error(decoder, node,
-                     "%s has unspecified, loopback, link-local or multicast addresses",
-                     quote(text, quoted));
+        decode_error(decoder, node, object_range_special, .text = quote(text, quoted));
         return false;
     }
     if (r > 0) {
-        decode_warning(decoder, node, "%s has bits beyond its length; read as %s",
-                       quote(text, quoted), ip_range_str(range, canonical));
+        decode_warning(decoder, node, object_host_bits, .text = quote(text, quoted),
+                       .network = ip_range_str(range, canonical));
     }
     return true;
 }
@@ -49,7 +46,7 @@ static void decode_addresses(struct decoder *decoder, const struct doc *spec, st
 {
     const struct doc *list = decode_list(decoder, decode_need(decoder, spec, "addresses"));
     if (list && list->count == 0)
-        decode_error(decoder, list, "is empty");
+        decode_error(decoder, list, object_field_empty);
     struct ip_range *ranges = decode_alloc(decoder, list ? list->count : 0, sizeof(*ranges));
     if (!ranges)
         return;
@@ -86,7 +83,7 @@ static void decode_reserved(struct decoder *decoder, struct ip_pool *pool)
         return;
     size_t count = count_parts(text);
     if (count > RESERVED_MAX) {
-        decode_error(decoder, node, "more than %d ranges", RESERVED_MAX);
+        decode_error(decoder, node, object_list_too_long, .max = RESERVED_MAX, .what = "ranges");
         return;
     }
     struct ip_range *ranges = decode_alloc(decoder, count, sizeof(*ranges));
@@ -116,8 +113,8 @@ static void check_reserved(struct decoder *decoder, const struct ip_pool *pool)
     for (uint32_t i = 0; pool->range_count && i < pool->reserved_count; i++) {
         if (!has_some(pool, &pool->reserved[i]))
             decode_warning(decoder, decode_annotation(decoder, IP_POOL_RESERVED),
-                           "reserves %s, of which the pool has nothing",
-                           ip_range_str(&pool->reserved[i], buffer));
+                           pool_reserves_nothing,
+                           .range = ip_range_str(&pool->reserved[i], buffer));
     }
 }
 

@@ -26,7 +26,7 @@ const struct label *decode_label_map(struct decoder *decoder, const struct doc *
     if (!labels)
         return NULL;
     if (list->count > room)
-        decode_warning(decoder, list, "only the first %u labels count for selectors", room);
+        decode_warning(decoder, list, object_labels_cut, .max = room);
     doc_each(label, list) {
         if (count < room)
             labels[count++] = (struct label){

@@ -9,6 +9,7 @@
  */
 #include "model/marks.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -20,7 +21,7 @@
 #define METALLB0 "metallb.universe.tf"
 #define EXPORTER "kube-service-exporter.github.com"
 
-enum { PREFIX_MAX = 64 };
+enum { PREFIX_MAX = 64, KEY_MAX = 128 };
 
 struct mark {
     const char *prefix, *name; /* NULL: whatever name */
@@ -78,11 +79,10 @@ static const struct mark labels[] = {
 struct list {
     const struct mark *marks;
     size_t count;
-    const char *one; /* "annotation" */
 };
 
-static const struct list annotation_list = { annotations, ARRAY_SIZE(annotations), "annotation" };
-static const struct list label_list = { labels, ARRAY_SIZE(labels), "label" };
+static const struct list annotation_list = { annotations, ARRAY_SIZE(annotations) };
+static const struct list label_list = { labels, ARRAY_SIZE(labels) };
 
 /* A key's two parts; `name` is NULL where there is no slash. */
 struct key {
@@ -152,16 +152,10 @@ static bool is_ours(const struct key *key)
     return key->name && is_nearly(key->prefix, OURS);
 }
 
-static void warn_unknown(struct decoder *decoder, const struct list *list, const struct doc *member,
-                         const struct mark *meant)
+static const char *mark_key(const struct mark *mark, char key[static KEY_MAX])
 {
-    char quoted[QUOTE_LEN];
-    (void)quote(member->key, quoted);
-    if (meant)
-        decode_warning(decoder, member, "unknown %s %s; did you mean \"%s/%s\"?", list->one, quoted,
-                       meant->prefix, meant->name ? meant->name : "NAMESPACE");
-    else
-        decode_warning(decoder, member, "unknown %s %s: it does nothing", list->one, quoted);
+    snprintf(key, KEY_MAX, "%s/%s", mark->prefix, mark->name ? mark->name : "NAMESPACE");
+    return key;
 }
 
 /* Slices get the labels of their Service, and the annotations of Endpoints, from Kubernetes. */
@@ -171,15 +165,19 @@ static void check_annotation(struct decoder *decoder, const char *kind, const st
     const struct mark *mark = find(&annotation_list, &key);
     const struct mark *label = find(&label_list, &key);
     if (mark && !counts_at(mark, kind) && is_ours(&key) && strcmp(kind, "EndpointSlice") != 0)
-        decode_warning(decoder, member, "does nothing here: it counts at the kind %s only",
-                       mark->kind);
+        decode_warning(decoder, member, object_annotation_misplaced, .kind = mark->kind);
     else if (label && counts_at(label, kind))
-        decode_warning(decoder, member, "does nothing here: it is a label, not an annotation");
+        decode_warning(decoder, member, object_annotation_is_label);
     if (mark || label)
         return;
     const struct mark *meant = find_meant(&annotation_list, &key, kind);
-    if (meant || is_ours(&key))
-        warn_unknown(decoder, &annotation_list, member, meant);
+    char name[QUOTE_LEN], wanted[KEY_MAX];
+    if (meant)
+        decode_warning(decoder, member, object_annotation_misspelt,
+                       .name = quote(member->key, name), .meant = mark_key(meant, wanted));
+    else if (is_ours(&key))
+        decode_warning(decoder, member, object_annotation_unknown,
+                       .name = quote(member->key, name));
 }
 
 static void check_label(struct decoder *decoder, const char *kind, const struct doc *member)
@@ -187,12 +185,14 @@ static void check_label(struct decoder *decoder, const char *kind, const struct 
     const struct key key = split(member->key);
     const struct mark *annotation = find(&annotation_list, &key);
     if (annotation && counts_at(annotation, kind))
-        decode_warning(decoder, member, "does nothing here: it is an annotation, not a label");
+        decode_warning(decoder, member, object_label_is_annotation);
     if (annotation || find(&label_list, &key))
         return;
     const struct mark *meant = find_meant(&label_list, &key, kind);
+    char name[QUOTE_LEN], wanted[KEY_MAX];
     if (meant)
-        warn_unknown(decoder, &label_list, member, meant);
+        decode_warning(decoder, member, object_label_misspelt, .name = quote(member->key, name),
+                       .meant = mark_key(meant, wanted));
 }
 
 void marks_check(struct decoder *decoder, const char *kind, const struct doc *metadata)

@@ -46,8 +46,8 @@ static void check_type(struct decoder *decoder, const struct doc *type)
     for (size_t i = 0; i < 2; i++) {
         if (!spelled_like(type->text, known[i]))
             continue;
-        decode_warning(decoder, type, "unknown word %s; did you mean \"%s\"?",
-                       quote(type->text, quoted), known[i]);
+        decode_warning(decoder, type, object_word_ignored, .word = quote(type->text, quoted),
+                       .meant = known[i]);
         return;
     }
 }
@@ -83,7 +83,7 @@ static void decode_pod_nets(struct decoder *decoder, const struct doc *spec, str
     const struct doc *single = doc_get(spec, "podCIDR");
     if (single && single->type == DOC_SCALAR && *single->text &&
         (!list || !list->first || !text_equal(decode_text(decoder, list->first), single->text)))
-        decode_warning(decoder, single, "does not count: podCIDRs does, which says something else");
+        decode_warning(decoder, single, node_pod_cidr_differs);
     struct prefix *nets = decode_alloc(decoder, list ? list->count : 0, sizeof(*nets));
     if (!nets)
         return;

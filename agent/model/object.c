@@ -33,9 +33,7 @@ static const char *decode_name(struct decoder *decoder, const struct doc *metada
     const struct doc *node = decode_need(decoder, metadata, "name");
     const char *name = decode_text(decoder, node);
     if (name && !decode_is_name(name, strlen(name))) {
-        decode_error(decoder, node,
-                     "not a name as Kubernetes allows: at most %d of a-z, 0-9, '-' and '.'",
-                     NAME_MAX_LENGTH);
+        decode_error(decoder, node, object_name_wrong, .max = NAME_MAX_LENGTH);
     }
     return decode_keep(decoder, name ? name : "");
 }
@@ -47,9 +45,7 @@ static const char *decode_namespace(struct decoder *decoder, const struct doc *m
     if (!namespace || !*namespace)
         return "default";
     if (!decode_is_namespace(namespace, strlen(namespace))) {
-        decode_error(decoder, node,
-                     "not a namespace as Kubernetes allows: at most %d of a-z, 0-9 and '-'",
-                     NAMESPACE_MAX_LENGTH);
+        decode_error(decoder, node, object_namespace_wrong, .max = NAMESPACE_MAX_LENGTH);
     }
     return decode_keep(decoder, namespace);
 }
@@ -59,7 +55,7 @@ static int64_t decode_time(struct decoder *decoder, const struct doc *node)
     int64_t ms = 0;
     const char *text = decode_text(decoder, node);
     if (text && clock_parse_rfc3339(text, &ms) < 0)
-        decode_error(decoder, node, "not a time as \"2026-11-20T07:33:00Z\"");
+        decode_error(decoder, node, object_time_unreadable, .example = "2026-11-20T07:33:00Z");
     return ms;
 }
 
@@ -81,7 +77,7 @@ static void check_labels(struct decoder *decoder, const struct doc *labels)
     doc_each(label, decode_map(decoder, labels)) {
         const char *text = decode_text(decoder, label);
         if (text && is_plain_value(label))
-            decode_error(decoder, label, "expected a string: put it in quotes");
+            decode_error(decoder, label, object_string_unquoted);
     }
 }
 
@@ -182,13 +178,8 @@ static void warn_of_kind(struct decoder *decoder, const struct doc *root, const 
         return;
     const char *wanted = endpoints ? "Endpoints" : kind_name(meant);
     const char *served = endpoints ? "v1" : kind_api_version(meant);
-    const size_t told = decoder->warnings->list.count;
-    decode_warning(decoder, doc_get(root, "kind"),
-                   "kind %s of apiVersion %s is not read; did you mean %s of %s?",
-                   quote(name, kind), quote(api_version, version), wanted, served);
-    if (decoder->warnings->list.count > told)
-        decoder->warnings->list.items[told].remedy = text_format(
-            "write apiVersion: %s and kind: %s, or take the object out", served, wanted);
+    decode_warning(decoder, doc_get(root, "kind"), object_kind_unread, .kind = quote(name, kind),
+                   .version = quote(api_version, version), .wanted = wanted, .served = served);
 }
 
 int object_decode(const struct document *document, struct object **ret_object,
@@ -196,11 +187,8 @@ int object_decode(const struct document *document, struct object **ret_object,
 {
     struct decoder decoder = { .document = document, .errors = errors, .warnings = warnings };
     const struct doc *root = decode_map(&decoder, document->root);
-    if (!root) {
-        if (decoder.error_count == 0)
-            decode_error(&decoder, NULL, "not a Kubernetes object");
+    if (!root)
         return -EBADMSG;
-    }
     const char *api_version = decode_text(&decoder, decode_need(&decoder, root, "apiVersion"));
     const char *name = decode_text(&decoder, decode_need(&decoder, root, "kind"));
     if (!api_version || !name)

@@ -20,13 +20,12 @@ static void decode_values(struct decoder *decoder, const struct doc *expression,
     bool wanted =
         requirement->relation == LABEL_IS_ONE_OF || requirement->relation == LABEL_IS_NONE_OF;
     if (wanted != (count > 0)) {
-        decode_error(decoder, expression,
-                     "values go with operators In and NotIn only, and these "
-                     "need one");
+        decode_error(decoder, expression, object_selector_values_wrong);
         return;
     }
     if (count > LABEL_SELECTOR_MAX_VALUES) {
-        decode_error(decoder, list, "more than %d values", LABEL_SELECTOR_MAX_VALUES);
+        decode_error(decoder, list, object_list_too_long, .max = LABEL_SELECTOR_MAX_VALUES,
+                     .what = "values");
         return;
     }
     const char **values = decode_alloc(decoder, count, sizeof(*values));
@@ -45,7 +44,7 @@ static void decode_expression(struct decoder *decoder, const struct doc *node,
         return;
     requirement->name = decode_string(decoder, decode_need(decoder, node, "key"));
     if (!*requirement->name)
-        decode_error(decoder, node, "key is empty");
+        decode_error(decoder, node, object_field_empty, .field = "key");
     const struct doc *word = decode_need(decoder, node, "operator");
     uint32_t errors = decoder->error_count;
     requirement->relation = (enum label_relation)decode_word(decoder, word, operators);
@@ -75,7 +74,8 @@ static void decode_selector(struct decoder *decoder, const struct doc *node,
     const struct doc *expressions = decode_list(decoder, doc_get(node, "matchExpressions"));
     size_t room = (labels ? labels->count : 0) + (expressions ? expressions->count : 0);
     if (room > LABEL_SELECTOR_MAX_REQUIREMENTS) {
-        decode_error(decoder, node, "more than %d requirements", LABEL_SELECTOR_MAX_REQUIREMENTS);
+        decode_error(decoder, node, object_list_too_long, .max = LABEL_SELECTOR_MAX_REQUIREMENTS,
+                     .what = "requirements");
         return;
     }
     struct label_requirement *requirements = decode_alloc(decoder, room, sizeof(*requirements));

@@ -72,14 +72,12 @@ static size_t most_egresses(const struct doc *root)
     return MIN(count, (size_t)POD_EGRESSES_MAX);
 }
 
-static void refuse_egress(struct decoder *decoder, const struct doc *node, struct pod *pod,
-                          const char *what)
+/* What an annotation says where it asks for an Egress that can't be. */
+static const char *refused_egress(const struct doc *node, struct pod *pod,
+                                  char quoted[static QUOTE_LEN])
 {
-    char quoted[QUOTE_LEN];
     pod->bad_egress = true;
-    decode_warning(decoder, node,
-                   "%s %s; until it is mended, the pod's packets don't leave the cluster",
-                   quote(node->type == DOC_SCALAR ? node->text : "", quoted), what);
+    return quote(node->type == DOC_SCALAR ? node->text : "", quoted);
 }
 
 /* The name between two commas, without blanks around it. */
@@ -87,14 +85,17 @@ static void decode_egress_name(struct decoder *decoder, const struct doc *node,
                                const char *namespace, const char *name, size_t length,
                                struct pod *pod, struct egress_ref *refs)
 {
+    char quoted[QUOTE_LEN];
     for (; length > 0 && isspace((unsigned char)*name); length--)
         name++;
     while (length > 0 && isspace((unsigned char)name[length - 1]))
         length--;
     if (!decode_is_name(name, length))
-        refuse_egress(decoder, node, pod, "names what no Egress can be called");
+        decode_warning(decoder, node, pod_egress_name_wrong,
+                       .name = refused_egress(node, pod, quoted));
     else if (pod->egress_count == POD_EGRESSES_MAX)
-        refuse_egress(decoder, node, pod, "is more Egresses than a pod may have");
+        decode_warning(decoder, node, pod_egresses_too_many,
+                       .name = refused_egress(node, pod, quoted));
     else
         refs[pod->egress_count++] =
             (struct egress_ref){ namespace, decode_keep_part(decoder, name, length) };
@@ -104,8 +105,10 @@ static void decode_egress_names(struct decoder *decoder, const struct doc *node,
                                 struct egress_ref *refs)
 {
     const char *list = decode_text(decoder, node), *namespace = egress_namespace(node);
+    char quoted[QUOTE_LEN];
     if (!list || !decode_is_namespace(namespace, strlen(namespace))) {
-        refuse_egress(decoder, node, pod, "is for what no namespace can be called");
+        decode_warning(decoder, node, pod_egress_namespace_wrong,
+                       .name = refused_egress(node, pod, quoted));
         return;
     }
     namespace = decode_keep(decoder, namespace);
@@ -128,8 +131,7 @@ static void decode_egresses(struct decoder *decoder, const struct doc *root, str
             continue;
         decode_egress_names(decoder, annotation, pod, refs);
         if (pod->host_network)
-            decode_warning(decoder, annotation,
-                           "does nothing: a pod with hostNetwork leaves as its Node does");
+            decode_warning(decoder, annotation, pod_egress_of_host);
     }
     if (pod->egress_count == 0)
         return;

@@ -132,7 +132,7 @@ static void gather_ingress(struct decoder *decoder, const struct doc *entry,
     /* As kube-proxy does: a mode that is not VIP, known or not, is none of a proxy's business. */
     address->proxy_mode = true;
     if (strcmp(mode, "Proxy") != 0)
-        decode_warning(decoder, mode_node, "unknown word, read as Proxy");
+        decode_warning(decoder, mode_node, object_word_replaced, .taken = "Proxy");
 }
 
 static void gather_list(struct decoder *decoder, const struct doc *list, gather_fn gather_one,
@@ -242,8 +242,8 @@ static void refuse_duplicates(struct decoder *decoder, const struct doc *list,
     doc_each(node, list) {
         const struct service_port *port = &ports[node->index];
         if (marks[node->index] && port->port != 0)
-            decode_error(decoder, node, "port %u/%s is there already", port->port,
-                         protocol_name(port->protocol));
+            decode_error(decoder, node, service_port_twice, .port = port->port,
+                         .protocol = protocol_name(port->protocol));
     }
 }
 
@@ -253,7 +253,7 @@ static void decode_ports(struct decoder *decoder, const struct doc *spec, struct
     const struct doc *list = decode_list(decoder, node);
     bool none = !node || (list && list->count == 0);
     if (none && !service->headless && service->type != SERVICE_EXTERNAL_NAME)
-        decode_error(decoder, spec, "ports are missing");
+        decode_error(decoder, spec, service_ports_missing);
 
     size_t count = list_count(list);
     struct service_port *ports = decode_alloc(decoder, count, sizeof(*ports));
@@ -274,7 +274,7 @@ static bool decode_announce(struct decoder *decoder)
         return true;
     if (strcmp(text, "false") == 0)
         return false;
-    decode_warning(decoder, node, "neither true nor false; read as true");
+    decode_warning(decoder, node, object_flag_replaced, .taken = "true");
     return true;
 }
 

@@ -25,7 +25,7 @@ static void decode_ranges(struct decoder *decoder, const struct doc *spec, struc
             service->source_range_count++;
     }
     if (service->source_range_count == 0)
-        decode_warning(decoder, list, "no usable range: open to all sources");
+        decode_warning(decoder, list, service_sources_unusable);
 }
 
 static uint32_t decode_affinity(struct decoder *decoder, const struct doc *spec)

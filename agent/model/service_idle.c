@@ -22,7 +22,7 @@ static bool is_nothing(const struct doc *node)
 static void warn_if(struct decoder *decoder, bool idle, const struct doc *node, const char *needs)
 {
     if (idle && !is_nothing(node))
-        decode_warning(decoder, node, "does nothing here: it needs %s", needs);
+        decode_warning(decoder, node, object_field_idle, .needs = needs);
 }
 
 static bool has_external(const struct doc *spec)
@@ -68,10 +68,8 @@ static void check_names(struct decoder *decoder, const struct doc *spec,
     for (size_t i = 0; i < count; i++) {
         if (!marks[i])
             continue;
-        decode_warning(decoder, doc_get(spec, "ports"),
-                       "two ports are called %s: each needs a name of its own, by which its "
-                       "endpoints are found",
-                       quote(service->ports[i].name, quoted));
+        decode_warning(decoder, doc_get(spec, "ports"), service_port_name_twice,
+                       .name = quote(service->ports[i].name, quoted));
         return;
     }
 }
@@ -84,8 +82,8 @@ static void check_cluster_ip(struct decoder *decoder, const struct doc *spec)
     if (single && first && single->type == DOC_SCALAR && first->type == DOC_SCALAR &&
         *single->text && strcmp(single->text, "None") != 0 &&
         strcmp(single->text, first->text) != 0)
-        decode_warning(decoder, single, "says something else than clusterIPs, which begin with %s",
-                       quote(first->text, quoted));
+        decode_warning(decoder, single, service_cluster_ip_differs,
+                       .first = quote(first->text, quoted));
 }
 
 void service_idle_check(struct decoder *decoder, const struct doc *spec,

@@ -47,13 +47,9 @@ static void check_families(struct decoder *decoder, const struct doc *spec)
     doc_each(node, list_at(spec, "clusterIPs")) {
         const uint8_t family = family_of(node);
         if (family != IP_NONE && seen[family]++)
-            decode_warning(decoder, node, "a second one of IPv%d: a Service has one of each family",
-                           family);
+            decode_warning(decoder, node, service_cluster_ip_second, .family = family);
         else if (family != IP_NONE && named && !is_word(named, family == IP_V4 ? "IPv4" : "IPv6"))
-            decode_warning(decoder, named,
-                           "clusterIPs has an address of IPv%d in this place: put the families in "
-                           "the order of the clusterIPs",
-                           family);
+            decode_warning(decoder, named, service_families_disordered, .family = family);
         named = named ? named->next : NULL;
     }
 }
@@ -65,13 +61,9 @@ static void check_policy(struct decoder *decoder, const struct doc *spec)
     const uint32_t count = list ? list->count : is_written(doc_get(spec, "clusterIP")) ? 1 : 0;
     const bool none = is_word(list ? list->first : doc_get(spec, "clusterIP"), "None");
     if (is_word(policy, "SingleStack") && (count > 1 || (families && families->count > 1)))
-        decode_warning(decoder, policy,
-                       "the Service has two families: PreferDualStack or RequireDualStack, or one "
-                       "family in ipFamilies and clusterIPs");
+        decode_warning(decoder, policy, service_family_policy_single);
     else if (is_word(policy, "RequireDualStack") && count == 1 && !none)
-        decode_warning(decoder, policy,
-                       "clusterIPs has one family only: add a clusterIP of the other, or take "
-                       "SingleStack");
+        decode_warning(decoder, policy, service_family_policy_dual);
 }
 
 static void check_headless(struct decoder *decoder, const struct doc *spec,
@@ -83,10 +75,8 @@ static void check_headless(struct decoder *decoder, const struct doc *spec,
                              : list && is_word(list->first, "None") ? list->first
                                                                     : NULL;
     if (none && service->type != SERVICE_CLUSTER_IP)
-        decode_warning(decoder, none,
-                       "headless: none of its addresses and node ports is served; type %s needs a "
-                       "clusterIP",
-                       doc_get(spec, "type")->text);
+        decode_warning(decoder, none, service_headless_unserved,
+                       .type = doc_get(spec, "type")->text);
 }
 
 /* An ExternalName has no packets: it is a name in DNS. */
@@ -96,15 +86,13 @@ static void check_external_name(struct decoder *decoder, const struct doc *spec,
     const struct doc *name = doc_get(spec, "externalName");
     if (service->type != SERVICE_EXTERNAL_NAME) {
         if (is_written(name))
-            decode_warning(decoder, name, "does nothing here: it needs type: ExternalName");
+            decode_warning(decoder, name, object_field_idle, .needs = "type: ExternalName");
         return;
     }
     if (!is_written(name))
-        decode_warning(decoder, spec,
-                       "type ExternalName needs externalName: nothing else of the Service counts");
+        decode_warning(decoder, spec, service_external_name_missing);
     if (service->address_count && service->addresses[0].origin != ADDRESS_LOAD_BALANCER)
-        decode_warning(decoder, spec,
-                       "type ExternalName has no addresses: nobody serves those that it names");
+        decode_warning(decoder, spec, service_external_name_addresses);
 }
 
 static void check_distribution(struct decoder *decoder, const struct doc *spec)
@@ -113,9 +101,8 @@ static void check_distribution(struct decoder *decoder, const struct doc *spec)
     char quoted[QUOTE_LEN];
     if (is_written(node) && !is_word(node, "PreferClose") && !is_word(node, "PreferSameZone") &&
         !is_word(node, "PreferSameNode"))
-        decode_warning(decoder, node,
-                       "unknown word %s, expected PreferClose, PreferSameZone or PreferSameNode",
-                       quote(node->text, quoted));
+        decode_warning(decoder, node, object_word_ignored, .word = quote(node->text, quoted),
+                       .expected = "PreferClose, PreferSameZone or PreferSameNode");
 }
 
 static int node_port_cmp(const void *a, const void *b)
@@ -141,12 +128,11 @@ static void check_node_ports(struct decoder *decoder, const struct doc *spec,
         if (port->node_port == 0)
             continue;
         if (marks[node->index])
-            decode_warning(decoder, node, "node port %u/%s is another port's of the Service",
-                           port->node_port, protocol_name(port->protocol));
+            decode_warning(decoder, node, service_node_port_twice, .port = port->node_port,
+                           .protocol = protocol_name(port->protocol));
         if (port->node_port == health && port->protocol == PROTOCOL_TCP)
-            decode_warning(decoder, node,
-                           "node port %u is healthCheckNodePort, too: give one of the two another",
-                           port->node_port);
+            decode_warning(decoder, node, service_node_port_is_health_port,
+                           .port = port->node_port);
     }
 }
 
@@ -159,12 +145,11 @@ static void check_balanced(struct decoder *decoder, const struct doc *spec,
     for (size_t i = 0; !balanced && i < ARRAY_SIZE(keys); i++) {
         const struct doc *node = doc_get(spec, keys[i]);
         if (is_written(node))
-            decode_warning(decoder, node, "does nothing here: it needs type: LoadBalancer");
+            decode_warning(decoder, node, object_field_idle, .needs = "type: LoadBalancer");
     }
     if (service->health_check_node_port && (!balanced || !service->external_local))
-        decode_warning(decoder, doc_get(spec, "healthCheckNodePort"),
-                       "does nothing here: it needs type: LoadBalancer and "
-                       "externalTrafficPolicy: Local");
+        decode_warning(decoder, doc_get(spec, "healthCheckNodePort"), object_field_idle,
+                       .needs = "type: LoadBalancer and externalTrafficPolicy: Local");
 }
 
 void service_sense_check(struct decoder *decoder, const struct doc *spec,

@@ -43,9 +43,8 @@ static const struct doc *find_annotation(struct decoder *decoder, const char *na
         if (!found)
             found = node;
         else if (strcmp(text, found->text) != 0)
-            decode_warning(decoder, node,
-                           "%s does not count: it says something else than %s; keep one",
-                           quote(text, quoted), found->key);
+            decode_warning(decoder, node, object_field_overruled, .text = quote(text, quoted),
+                           .other = found->key);
     }
     return found;
 }
@@ -63,13 +62,6 @@ static bool is_wished(const struct address_wish *wish, const struct ip *ip)
             return true;
     }
     return false;
-}
-
-static void refuse(struct decoder *decoder, const struct doc *node, const char *why,
-                   struct address_wish *wish)
-{
-    wish->unreadable = true;
-    decode_warning(decoder, node, "%s; the Service is given no address until this is fixed", why);
 }
 
 /* The next address of a list with commas: a copy without blanks. What is longer than any address is
@@ -103,13 +95,13 @@ static void decode_list_of_ips(struct decoder *decoder, const struct doc *node, 
         copy_part(text, length, part);
         text += length + 1;
         if (ip_parse_strict(part, &ip) < 0 || ip_is_special(&ip)) {
-            AUTOTEXT struct text why = { 0 };
-            text_addf(&why, "%s is no address for a Service", quote(part, quoted));
-            refuse(decoder, node, text_str(&why), wish);
+            wish->unreadable = true;
+            decode_warning(decoder, node, service_address_unusable, .address = quote(part, quoted));
         } else if (is_wished(wish, &ip)) {
             continue;
         } else if (wish->address_count == WISHED_ADDRESSES_MAX) {
-            refuse(decoder, node, "more addresses than are given to one Service", wish);
+            wish->unreadable = true;
+            decode_warning(decoder, node, service_addresses_too_many);
             return;
         } else {
             addresses[wish->address_count++] = ip;
@@ -127,9 +119,8 @@ static void decode_addresses(struct decoder *decoder, const struct doc *spec,
     if (node) {
         decode_list_of_ips(decoder, node, node->text, wish);
         if (old && *old && strcmp(old, node->text) != 0)
-            decode_warning(decoder, field,
-                           "%s does not count: it says something else than %s; keep one",
-                           quote(old, quoted), node->key);
+            decode_warning(decoder, field, object_field_overruled, .text = quote(old, quoted),
+                           .other = node->key);
     } else if (old && *old) {
         decode_list_of_ips(decoder, field, old, wish);
     }

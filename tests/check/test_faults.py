@@ -19,7 +19,7 @@ AGENT = REPOSITORY / "agent"
 UPDATE = bool(os.environ.get("GOLDEN_UPDATE"))
 
 # Rooms that raise faults of the catalogue only: no sentence of a fault stands in them.
-CONVERTED = ["apply/egress", "bgp", "engine/egress", "engine/pods", "segment"]
+CONVERTED = ["apply/egress", "bgp", "engine/egress", "engine/pods", "model", "segment"]
 
 PAGE = """\
 # Faults

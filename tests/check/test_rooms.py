@@ -21,7 +21,7 @@ ALLOWED = {
     "format": (("base", "faults"), ("json-c", "libyaml")),
     "loop": (("base",), ("libsystemd", "libcurl", "libmicrohttpd")),
     "config": (("base", "format"), ()),
-    "model": (("base", "format"), ()),
+    "model": (("base", "faults", "format"), ()),
     "store": (("base", "format", "model"), ()),
     "client": (("base", "format", "loop"), ("libcurl", "libsystemd")),
     "source": (
