@@ -10,10 +10,12 @@
 #include "api/body.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/clock.h"
+#include "format/place.h"
 #include "format/quote.h"
 #include "format/reader.h"
 
@@ -33,6 +35,7 @@ bool body_is_json(const struct http_request *request)
 int body_parse(const struct http_request *request, struct document **ret_document,
                struct faults *faults)
 {
+    const struct place start = { 1, 1 };
     CLEANUP(document_freep) struct document *document = NULL;
 
     *ret_document = NULL;
@@ -41,12 +44,12 @@ int body_parse(const struct http_request *request, struct document **ret_documen
     int r = document_parse(request->body, request->body_size, name, READER_JSON, &document, faults);
     if (r < 0)
         return r;
-    if (r == 0) {
-        faults_add(faults, "body:1:1", NULL, "expected a JSON object, found nothing");
-        return -EBADMSG;
-    }
+    if (r == 0)
+        return place_raise(start, "body", faults, document_value_unexpected,
+                           .expected = "a JSON object", .found = "nothing");
     if (document->root->type != DOC_MAP) {
-        doc_fault(document, document->root, faults, "expected a JSON object");
+        doc_raise(document, document->root, faults, document_value_unexpected,
+                  .expected = "a JSON object");
         return -EBADMSG;
     }
     *ret_document = TAKE_PTR(document);
@@ -68,7 +71,7 @@ int body_check_members(const struct document *document, const char *const *names
     doc_each(member, document ? document->root : NULL) {
         if (is_among(member->key, names))
             continue;
-        doc_fault(document, member, faults, "unknown member");
+        doc_raise(document, member, faults, document_member_unknown);
         r = -EBADMSG;
     }
     return r;
@@ -89,7 +92,8 @@ int body_string(const struct document *document, const struct doc *node, const c
     char quoted[QUOTE_LEN];
     int r = doc_string(document, node, &text, faults);
     if (r > 0 && !node->quoted) {
-        doc_fault(document, node, faults, "expected a string, found %s", quote(text, quoted));
+        doc_raise(document, node, faults, document_value_unexpected, .expected = "a string",
+                  .found = quote(text, quoted));
         return -EBADMSG;
     }
     if (r > 0)
@@ -101,13 +105,15 @@ int body_line(const struct document *document, const char *member, size_t max, c
               struct faults *faults)
 {
     const struct doc *node = document ? doc_get(document->root, member) : NULL;
+    char expected[64];
     const char *text = NULL;
     int r = body_string(document, node, &text, faults);
 
     if (r <= 0)
         return r;
     if (strlen(text) > max || has_control(text)) {
-        doc_fault(document, node, faults, "expected one line of at most %zu bytes", max);
+        snprintf(expected, sizeof(expected), "one line of at most %zu bytes", max);
+        doc_raise(document, node, faults, document_value_unexpected, .expected = expected);
         return -EBADMSG;
     }
     *ret = text;
@@ -124,7 +130,8 @@ int body_duration(const struct document *document, const char *member, int64_t *
     if (r <= 0)
         return r;
     if (clock_parse_duration(text, ret_ms) < 0) {
-        doc_fault(document, node, faults, "expected a duration such as 500ms, 10s or 2m");
+        doc_raise(document, node, faults, document_value_unexpected,
+                  .expected = "a duration such as 500ms, 10s or 2m");
         return -EBADMSG;
     }
     return 1;

@@ -11,6 +11,7 @@
 #include "api/body.h"
 #include "api/pods_inside.h"
 #include "base/macro.h"
+#include "faults/requests.h"
 
 static const char pods_path[] = "/v1/pods/";
 
@@ -44,7 +45,7 @@ int pods_read_network(const struct document *body, const char **ret_network, str
 {
     int r = read_text(body, "network", ret_network, faults);
     if (r == 0 && strpbrk(*ret_network, " \t\r\n")) {
-        doc_fault(body, doc_get(body->root, "network"), faults, "a network's name has no blanks");
+        doc_raise(body, doc_get(body->root, "network"), faults, request_network_wrong);
         r = -EBADMSG;
     }
     return r;
@@ -58,7 +59,8 @@ static int read_address(const struct document *body, const struct doc *node, str
     struct ip ip;
     int r = MIN(body_string(body, node, &text, faults), 0);
     if (r == 0 && (ip_parse(text, &ip) < 0 || ip_is_special(&ip))) {
-        doc_fault(body, node, faults, "expected the address of a pod");
+        doc_raise(body, node, faults, document_value_unexpected,
+                  .expected = "the address of a pod");
         r = -EBADMSG;
     }
     if (r < 0)
@@ -76,7 +78,7 @@ static int read_addresses(const struct document *body, struct pod_wish *wish, st
     doc_each(node, list)
         r = r == 0 ? read_address(body, node, wish, faults) : r;
     if (r == 0 && wish->v4.family == IP_NONE && wish->v6.family == IP_NONE) {
-        faults_add(faults, "body", "", "with egressOnly the pod's addresses are needed");
+        fault_raise(faults, "body", request_addresses_missing);
         r = -EBADMSG;
     }
     return r;
@@ -100,7 +102,7 @@ int pods_read_wish(const struct document *body, struct pod_wish *wish, struct fa
     if (r == 0 && wish->egress_only)
         r = read_addresses(body, wish, faults);
     if (r == 0 && (!*wish->namespace || !*wish->name)) {
-        faults_add(faults, "body", "", "namespace and name of the pod are needed");
+        fault_raise(faults, "body", request_pod_unnamed);
         r = -EBADMSG;
     }
     return r;

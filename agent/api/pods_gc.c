@@ -14,6 +14,7 @@
 #include "api/reply.h"
 #include "base/macro.h"
 #include "base/sorted.h"
+#include "faults/requests.h"
 #include "format/json.h"
 
 /* An agent-cni that is older than this agent names none, and means whatever there is. */
@@ -25,9 +26,7 @@ static int read_network(const struct document *body, const char **ret_network,
     if (r == 0)
         r = pods_read_network(body, ret_network, faults);
     if (r == 0 && !**ret_network) {
-        faults_add(faults, "body", "",
-                   "network is needed, CNI's name of it: agent-cni is older than agentd, install "
-                   "it again (agent-cni install)");
+        fault_raise(faults, "body", request_network_unnamed);
         r = -EBADMSG;
     }
     return r;
@@ -38,7 +37,7 @@ static int read_live(const struct document *body, struct sorted *live, struct fa
     const struct doc *list = doc_get(body->root, "live");
     int r = 0;
     if (r == 0 && !list) {
-        faults_add(faults, "body", "", "live is needed: a list of what is alive");
+        fault_raise(faults, "body", request_list_missing);
         r = -EBADMSG;
     }
     if (r == 0)

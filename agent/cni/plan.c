@@ -18,7 +18,7 @@
 static int is_wrong(const struct document *document, const struct doc *node, struct faults *faults,
                     const char *wanted)
 {
-    doc_fault(document, node, faults, "%s is wanted", wanted);
+    doc_raise(document, node, faults, document_part_wanted, .part = wanted);
     return -EBADMSG;
 }
 

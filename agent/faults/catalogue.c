@@ -18,6 +18,7 @@
 #include "faults/objects.h"
 #include "faults/pools.h"
 #include "faults/report.h"
+#include "faults/requests.h"
 #include "faults/syntax.h"
 
 #define NOTHING

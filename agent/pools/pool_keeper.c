@@ -98,7 +98,7 @@ static int read_one(struct pool_keeper *keeper, const char *path, struct faults 
     if (r == 1 || r == -ENOMEM)
         return r;
     if (faults->list.count == 0)
-        faults_add(faults, path, "see what else is said of it", "is empty");
+        fault_raise(faults, path, pool_record_empty);
     keep_aside(path);
     pool_desk_done(&keeper->desk);
     pool_desk_init(&keeper->desk);

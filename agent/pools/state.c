@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "faults/pools.h"
 #include "format/json.h"
 #include "format/reader.h"
 #include "model/encode.h"
@@ -93,7 +94,8 @@ static int check_version(const struct document *document, struct faults *faults)
     int64_t version = STATE_VERSION;
     const struct doc *node = doc_get(document->root, "version");
     if (document->root->type != DOC_MAP) {
-        doc_fault(document, document->root, faults, "expected an object");
+        doc_raise(document, document->root, faults, document_value_unexpected,
+                  .expected = "an object");
         return -EBADMSG;
     }
     int r = doc_int(document, node, 1, INT64_MAX, &version, faults);
@@ -101,7 +103,7 @@ static int check_version(const struct document *document, struct faults *faults)
         return r;
     if (version == STATE_VERSION)
         return 0;
-    doc_fault(document, node, faults, "of a version that is not known here");
+    doc_raise(document, node, faults, pool_record_version_unknown);
     return -EBADMSG;
 }
 
@@ -114,7 +116,7 @@ static int read_key(const struct document *document, const struct doc *node,
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         int r = doc_string(document, doc_get(node, fields[i]), values[i], faults);
         if (r == 0)
-            doc_fault(document, node, faults, "%s is missing", fields[i]);
+            doc_raise(document, node, faults, document_member_missing, .member = fields[i]);
         if (r <= 0)
             return -EBADMSG;
     }
@@ -129,7 +131,7 @@ static int read_ip(const struct document *document, const struct doc *node, stru
     if (r >= 0 && ip_parse(text, ret_ip) == 0)
         return 0;
     if (r >= 0)
-        doc_fault(document, node, faults, "expected an address");
+        doc_raise(document, node, faults, document_value_unexpected, .expected = "an address");
     return -EBADMSG;
 }
 
@@ -186,7 +188,8 @@ static int read_pool(const struct document *document, const struct doc *node,
     if (r == 1)
         r = object_decode_as(own, KIND_IP_POOL, &object, faults, &warnings);
     if (r == 0)
-        doc_fault(document, node, faults, "expected an IPAddressPool");
+        doc_raise(document, node, faults, document_value_unexpected,
+                  .expected = "an IPAddressPool");
     if (r <= 0)
         return r < 0 ? r : -EBADMSG;
     return pools_in_force_add(&desk->pools, object);

@@ -43,6 +43,8 @@ def test_the_second_copy_counts(world, how):
     agent.start()
     gets(agent, web=OWN, aaa=["203.0.113.65", "fd00:203::41"])
     told(agent, "its second copy counts")
+    codes = {fault["code"] for fault in agent.faults()}
+    assert ("pool-record-empty" in codes) == (how is DAMAGED["empty"]), codes
     [aside] = (agent.folder / "state").glob("addresses.json.damaged-*")
     assert '"web"' in aside.read_text() or how is not DAMAGED["cut off"]
     agent.stop()

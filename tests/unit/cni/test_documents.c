@@ -88,6 +88,18 @@ static void what_is_not_understood_is_refused(void **state)
     }
 }
 
+/* The plugin prints the fault document-part-wanted, with the place that it has in the answer. */
+static void what_is_wanted_is_named(void **state)
+{
+    (void)state;
+    char text[1024];
+    struct plan plan;
+    struct cni_error error = { 0 };
+    with("\"alias\"", "\"x\"", text);
+    assert_true(plan_decode(text, strlen(text), &plan, &error) < 0);
+    assert_non_null(strstr(error.message, ":1:1: alias is wanted"));
+}
+
 static void a_list_is_not_too_long(void **state)
 {
     (void)state;
@@ -145,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_decoded),
         cmocka_unit_test(what_is_not_understood_is_refused),
+        cmocka_unit_test(what_is_wanted_is_named),
         cmocka_unit_test(a_list_is_not_too_long),
         cmocka_unit_test(replies_are_taken_apart),
     };

@@ -7,6 +7,7 @@
 
 #include "assigning.h"
 #include "failing_malloc.h"
+#include "faults/fault_type.h"
 #include "pools/state.h"
 
 struct world {
@@ -307,25 +308,32 @@ static void what_is_remembered_is_as_it_was(void **state)
 
 static void a_broken_memory_is_a_fault(void **state)
 {
-    static const char *const broken[] = {
-        "{\"services\":[{\"namespace\":\"a\"}]}",
-        "{\"services\":[{\"namespace\":\"a\",\"name\":\"b\",\"addresses\":[\"x\"]}]}",
-        "{\"resting\":[{\"namespace\":\"a\",\"name\":\"b\",\"address\":\"192.0.2.1\",\"freedMs\":-1}]}",
-        "{\"pools\":[\"{}\"]}",
-        "{\"pools\":[\"\"]}",
-        "{\"pools\":[[]]}",
-        "{\"version\":9}",
-        "{\"version\":\"x\"}",
-        "[]",
+    static const struct {
+        const char *code, *text;
+    } broken[] = {
+        { "document-member-missing", "{\"services\":[{\"namespace\":\"a\"}]}" },
+        { "document-value-unexpected",
+          "{\"services\":[{\"namespace\":\"a\",\"name\":\"b\",\"addresses\":[\"x\"]}]}" },
+        { "document-number-out-of-range",
+          "{\"resting\":[{\"namespace\":\"a\",\"name\":\"b\",\"address\":\"192.0.2.1\",\"freedMs\":-1}]}" },
+        { "object-field-missing", "{\"pools\":[\"{}\"]}" },
+        { "document-value-unexpected", "{\"pools\":[\"\"]}" },
+        { "document-value-unexpected", "{\"pools\":[[]]}" },
+        { "pool-record-version-unknown", "{\"version\":9}" },
+        { "document-value-unexpected", "{\"version\":\"x\"}" },
+        { "document-value-unexpected", "[]" },
     };
     struct world *world = *state;
     for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
         CLEANUP(document_freep) struct document *document = NULL;
         AUTOFAULTS struct faults faults = { 0 };
-        assert_int_equal(
-            document_parse(broken[i], strlen(broken[i]), "s", READER_JSON, &document, &faults), 1);
+        assert_int_equal(document_parse(broken[i].text, strlen(broken[i].text), "s", READER_JSON,
+                                        &document, &faults),
+                         1);
         assert_int_equal(desk_state_read(document, &world->desk, &faults), -EBADMSG);
         assert_true(faults.list.count > 0);
+        assert_non_null(faults.list.items[0].type);
+        assert_string_equal(faults.list.items[0].type->code, broken[i].code);
     }
 }
 
