@@ -107,7 +107,8 @@ static int read_phase(const struct document *document, enum standing_phase *ret_
             return 0;
         }
     }
-    doc_fault(document, node, faults, "expected serving, draining, withdrawing or drained");
+    doc_raise(document, node, faults, document_value_unexpected,
+              .expected = "serving, draining, withdrawing or drained");
     return -EBADMSG;
 }
 
