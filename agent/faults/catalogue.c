@@ -13,6 +13,7 @@
 #include "faults/export.h"
 #include "faults/documents.h"
 #include "faults/kinds.h"
+#include "faults/networks.h"
 #include "faults/node.h"
 #include "faults/pods.h"
 #include "faults/objects.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "base/text.h"
+#include "faults/pools.h"
 #include "model/advertisement.h"
 #include "model/ip_pool.h"
 #include "model/node.h"
@@ -32,10 +32,8 @@ static void check_names(const struct store *store, const struct advertisement *a
 {
     for (size_t i = 0; i < advertisement->pools.count; i++) {
         const char *name = advertisement->pools.items[i];
-        if (is_pool(store, name))
-            continue;
-        AUTOFREE char *message = text_format("ipAddressPools: no IPAddressPool is called %s", name);
-        object_fault(faults, &advertisement->object, "correct the name, or make the pool", message);
+        if (!is_pool(store, name))
+            object_raise(faults, &advertisement->object, advertisement_pool_unknown, .pool = name);
     }
 }
 
@@ -67,14 +65,10 @@ static void check(const struct store *store, const struct advertisement *adverti
     check_names(store, advertisement, faults);
     if (advertisement->pool_selectors.count > 0 &&
         !selects_a_pool(store, &advertisement->pool_selectors))
-        object_fault(faults, &advertisement->object,
-                     "correct its ipAddressPoolSelectors, or label the pools",
-                     "ipAddressPoolSelectors: select no IPAddressPool");
+        object_raise(faults, &advertisement->object, advertisement_selects_no_pool);
     if (advertisement->node_selectors.count > 0 &&
         !selects_a_node(store, &advertisement->node_selectors))
-        object_fault(faults, &advertisement->object,
-                     "correct its nodeSelectors, or label the Nodes",
-                     "nodeSelectors: select no Node, so that no node announces by it");
+        object_raise(faults, &advertisement->object, advertisement_selects_no_node);
 }
 
 void advertisement_conflicts(const struct store *store, struct faults *faults)

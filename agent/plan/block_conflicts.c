@@ -10,6 +10,7 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/networks.h"
 #include "model/address_block.h"
 #include "model/node.h"
 #include "model/pod.h"
@@ -64,14 +65,8 @@ static void check_setting(const struct look *look, const struct address_block *b
     if (!look->config->services.enabled || is_in_setting(look, prefix) ||
         !has_others(look, prefix->ip.family))
         return;
-    AUTOFREE char *message =
-        text_format("%s is outside of services.clusterCIDRs, where other blocks of the node are: "
-                    "its pods count as clients from outside",
-                    prefix_str(prefix, buffer));
-    object_fault(look->faults, &block->object,
-                 "add the network of pods to services.clusterCIDRs, or take the key out: blocks "
-                 "and podCIDRs are known without it",
-                 message);
+    object_raise(look->faults, &block->object, block_outside_setting,
+                 .network = prefix_str(prefix, buffer));
 }
 
 static void check_nodes(const struct look *look, const struct address_block *block,
@@ -84,9 +79,8 @@ static void check_nodes(const struct look *look, const struct address_block *blo
         for (uint32_t i = 0; i < node->address_count; i++) {
             if (!prefix_contains(prefix, &node->addresses[i]))
                 continue;
-            AUTOFREE char *message = text_format("has %s, the address of Node %s: a pod may get it",
-                                                 ip_str(&node->addresses[i], buffer), object->name);
-            object_fault(look->faults, &block->object, "give pods another network", message);
+            object_raise(look->faults, &block->object, block_has_node_address,
+                         .address = ip_str(&node->addresses[i], buffer), .node = object->name);
             return;
         }
     }
@@ -104,10 +98,8 @@ static bool check_twins(const struct look *look, const struct address_block *blo
             strcmp(object->name, block->object.name) >= 0 ||
             (!overlap(&other->ipv4, prefix) && !overlap(&other->ipv6, prefix)))
             continue;
-        AUTOFREE char *message = text_format("%s overlaps AddressBlock %s of the same node",
-                                             prefix_str(prefix, buffer), object->name);
-        object_fault(look->faults, &block->object,
-                     "delete one of the two in which the node has no pods", message);
+        object_raise(look->faults, &block->object, block_overlaps_own,
+                     .network = prefix_str(prefix, buffer), .other = object->name);
         return true;
     }
     return false;
@@ -128,16 +120,17 @@ static void check_index(const struct look *look, const struct address_block *blo
     if (*block->object.file ||
         (known && same(&wanted.ipv4, &block->ipv4) && same(&wanted.ipv6, &block->ipv6)))
         return;
-    AUTOFREE char *message =
-        known ? text_format("is not what index %u of its pool %s is: %s%s%s", block->index,
-                            block->pool, wanted.ipv4.ip.family ? prefix_str(&wanted.ipv4, v4) : "",
-                            wanted.ipv4.ip.family && wanted.ipv6.ip.family ? " and " : "",
-                            wanted.ipv6.ip.family ? prefix_str(&wanted.ipv6, v6) : "")
-              : text_format("its pool %s has no index %u", block->pool, block->index);
-    object_fault(look->faults, &block->object,
-                 "delete it when it has no pods: the node asks for another; what is free of the "
-                 "pool is told by the indexes of its blocks",
-                 message);
+    if (!known) {
+        object_raise(look->faults, &block->object, block_index_unknown, .index = block->index,
+                     .pool = block->pool);
+        return;
+    }
+    AUTOFREE char *networks =
+        text_format("%s%s%s", wanted.ipv4.ip.family ? prefix_str(&wanted.ipv4, v4) : "",
+                    wanted.ipv4.ip.family && wanted.ipv6.ip.family ? " and " : "",
+                    wanted.ipv6.ip.family ? prefix_str(&wanted.ipv6, v6) : "");
+    object_raise(look->faults, &block->object, block_index_wrong, .index = block->index,
+                 .pool = block->pool, .networks = networks);
 }
 
 /* Returns false if the block is none of its pool's. */
@@ -146,13 +139,10 @@ static bool check_pool(const struct look *look, const struct address_block *bloc
     const struct object *object = store_get(look->store, KIND_ADDRESS_POOL, "", block->pool);
     const struct prefix *prefix = block->ipv4.ip.family ? &block->ipv4 : &block->ipv6;
     char buffer[PREFIX_STRLEN];
-    AUTOFREE char *message = NULL;
     if (store_count(look->store, KIND_ADDRESS_POOL) == 0 || !*block->pool)
         return true;
     if (!object) {
-        message = text_format("its pool %s is not there", block->pool);
-        object_fault(look->faults, &block->object,
-                     "make that AddressPool, or correct the label coil.cybozu.com/pool", message);
+        object_raise(look->faults, &block->object, block_pool_missing, .pool = block->pool);
         return false;
     }
     const struct address_pool *pool = to_address_pool(object);
@@ -163,11 +153,8 @@ static bool check_pool(const struct look *look, const struct address_block *bloc
             return true;
         }
     }
-    message =
-        text_format("%s is in no subnet of its pool %s", prefix_str(prefix, buffer), block->pool);
-    object_fault(look->faults, &block->object,
-                 "correct the subnets of the AddressPool, or delete the block when it has no pods",
-                 message);
+    object_raise(look->faults, &block->object, block_outside_pool,
+                 .network = prefix_str(prefix, buffer), .pool = block->pool);
     return false;
 }
 
@@ -192,11 +179,10 @@ static void check_stray(const struct look *look, const struct address_block *blo
     if (!*block->object.file || store_count(look->store, KIND_NODE) == 0 ||
         (*block->node && store_get(look->store, KIND_NODE, "", block->node)))
         return;
-    AUTOFREE char *message =
-        *block->node ? text_format("its node %s is not there: nobody announces it", block->node)
-                     : text_format("has no node: nobody announces it");
-    object_fault(look->faults, &block->object,
-                 "name a Node in the label coil.cybozu.com/node, or delete the block", message);
+    if (*block->node)
+        object_raise(look->faults, &block->object, block_node_missing, .node = block->node);
+    else
+        object_raise(look->faults, &block->object, block_without_node);
 }
 
 /* A pool may be known by its blocks alone. */
@@ -217,12 +203,8 @@ static void check_namespace(const struct look *look, const struct namespace *nam
 {
     if (strcmp(namespace->pool, "default") == 0 || has_pool(look->store, namespace->pool))
         return;
-    AUTOFREE char *message = text_format(
-        "its annotation coil.cybozu.com/pool names %s, and no AddressPool is called so: its pods "
-        "get no address",
-        *namespace->pool ? namespace->pool : "\"\"");
-    object_fault(look->faults, &namespace->object, "correct the annotation, or make the pool",
-                 message);
+    object_raise(look->faults, &namespace->object, namespace_pool_unknown,
+                 .pool = *namespace->pool ? namespace->pool : "\"\"");
 }
 
 void block_conflicts(const struct store *store, const struct config *config, struct faults *faults)
@@ -260,14 +242,10 @@ static void check_link(const struct look *look, const struct address_block *bloc
     for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
         if (prefixes[i]->ip.family == IP_NONE || !overlap(prefixes[i], &network))
             continue;
-        AUTOFREE char *message = text_format(
-            "%s overlaps %s, the network by which this node is reached (%s on %s), and is announced "
-            "all the same: what is for hosts and routers there is drawn to this node",
-            prefix_str(prefixes[i], prefix), prefix_str(&network, net), ip_str(&own->ip, ip),
-            link ? link->name : "an interface");
-        object_fault(look->faults, &block->object,
-                     "delete the block when it has no pods, and give the pool another network",
-                     message);
+        object_raise(look->faults, &block->object, block_overlaps_link,
+                     .network = prefix_str(prefixes[i], prefix),
+                     .connected = prefix_str(&network, net), .address = ip_str(&own->ip, ip),
+                     .interface = link ? link->name : "an interface");
     }
 }
 

@@ -9,6 +9,9 @@
 #include "plan/network_conflicts.h"
 
 #include "base/macro.h"
+#include "base/text.h"
+#include "faults/networks.h"
+#include "faults/raise.h"
 #include "model/service.h"
 
 /* The network of a list that holds another whole, or NULL. */
@@ -43,24 +46,24 @@ static void check_special(const struct key *key, struct faults *faults)
     vec_each(const struct prefix, net, key->list) {
         if (net->length == 0 || !ip_is_special(&net->ip))
             continue;
-        faults_add(faults, key->name, "name the networks of the cluster",
-                   "%s is no network of %s: loopback, link-local or multicast",
-                   prefix_str(net, text), key->of);
+        fault_raise(faults, key->name, network_special, .network = prefix_str(net, text),
+                    .whose = key->of);
         return;
     }
 }
 
-static void check_within(const struct key *key, const struct key *other, const char *so,
-                         struct faults *faults)
+/* The types of all that lies within another network have these arguments. */
+static void check_within(const struct key *key, const struct key *other,
+                         const struct fault_type *type, struct faults *faults)
 {
     char text[PREFIX_STRLEN], wide[PREFIX_STRLEN];
     vec_each(const struct prefix, net, key->list) {
         const struct prefix *outer = around(other->list, net);
         if (!outer || outer->length == 0)
             continue;
-        faults_add(faults, key->name, "name networks of their own for both",
-                   "%s lies in %s of %s: %s", prefix_str(net, text), prefix_str(outer, wide),
-                   other->name, so);
+        fault_raise_type(faults, key->name, type,
+                         &(const struct fault_network_pods_in_services){
+                             .network = prefix_str(net, text), .outer = prefix_str(outer, wide) });
         return;
     }
 }
@@ -80,12 +83,8 @@ static void check_pods(const prefix_list *cluster, const prefix_list *own, uint8
         missed = missed ? missed : net;
     }
     if (missed && has_family(cluster, family))
-        faults_add(faults, "services.clusterCIDRs",
-                   "add the network of pods there, or take the key out: blocks and podCIDRs are "
-                   "known without it",
-                   "%s, where this node's pods are, lies in none of its networks: they count as "
-                   "clients from outside",
-                   prefix_str(missed, text));
+        fault_raise(faults, "services.clusterCIDRs", network_pods_outside,
+                    .network = prefix_str(missed, text));
 }
 
 static void check_all_are_pods(const prefix_list *cluster, struct faults *faults)
@@ -93,9 +92,8 @@ static void check_all_are_pods(const prefix_list *cluster, struct faults *faults
     char text[PREFIX_STRLEN];
     vec_each(const struct prefix, net, cluster) {
         if (net->length == 0)
-            faults_add(faults, "services.clusterCIDRs", "name the networks of pods only",
-                       "%s makes a pod of every client: no policy for clients from outside holds",
-                       prefix_str(net, text));
+            fault_raise(faults, "services.clusterCIDRs", network_all_are_pods,
+                        .network = prefix_str(net, text));
     }
 }
 
@@ -160,12 +158,9 @@ static bool check_cluster_ips(const struct store *store, const prefix_list *serv
     }
     if (!first || is_used(store, services, family))
         return false;
-    faults_add(faults, "services.serviceCIDRs",
-               "name what --service-cluster-ip-range of kube-apiserver and the ServiceCIDR "
-               "objects say, or take the key out",
-               "%s, the ClusterIP of Service %s/%s, lies in none of its networks: addresses "
-               "beside it that no Service has are not refused",
-               ip_str(stray, text), first->namespace, first->name);
+    AUTOFREE char *service = text_format("%s/%s", first->namespace, first->name);
+    fault_raise(faults, "services.serviceCIDRs", network_cluster_ips_outside,
+                .address = ip_str(stray, text), .service = service);
     return true;
 }
 
@@ -174,8 +169,8 @@ static void check_egress(const struct config *config, struct faults *faults)
     char text[PREFIX_STRLEN];
     vec_each(const struct prefix, net, &config->egress.in_cluster) {
         if (config->egress.enabled && net->length == 0)
-            faults_add(faults, "egress.inCluster", "name the networks of the cluster only",
-                       "%s is everything: nothing leaves by a gateway", prefix_str(net, text));
+            fault_raise(faults, "egress.inCluster", network_all_in_cluster,
+                        .network = prefix_str(net, text));
     }
 }
 
@@ -196,11 +191,10 @@ bool network_conflicts(const struct store *store, const struct config *config,
     check_special(&services, faults);
     check_special(&balanced, faults);
     check_special(&external, faults);
-    check_within(&cluster, &services, "ClusterIPs and pods have networks of their own", faults);
-    check_within(&balanced, &services, "ClusterIPs would be announced", faults);
-    check_within(&balanced, &cluster, "addresses of pods would be announced", faults);
-    check_within(&external, &services, "whoever may write Services takes others' ClusterIPs",
-                 faults);
+    check_within(&cluster, &services, &fault_type_network_pods_in_services, faults);
+    check_within(&balanced, &services, &fault_type_network_load_balancers_in_services, faults);
+    check_within(&balanced, &cluster, &fault_type_network_load_balancers_in_pods, faults);
+    check_within(&external, &services, &fault_type_network_external_in_services, faults);
     check_all_are_pods(cluster.list, faults);
     check_pods(cluster.list, own, IP_V4, faults);
     check_pods(cluster.list, own, IP_V6, faults);

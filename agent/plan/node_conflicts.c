@@ -10,12 +10,15 @@
  */
 #include "plan/node_conflicts.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "faults/networks.h"
 #include "model/address_block.h"
 #include "model/node.h"
 #include "model/service.h"
+#include "plan/object_fault.h"
 
 /* One of this node's networks, and whose it is: "Node node1", "AddressBlock default-3". */
 struct own_net {
@@ -29,17 +32,6 @@ static bool overlap(const struct prefix *a, const struct prefix *b)
     if (a->ip.family == IP_NONE || a->ip.family != b->ip.family)
         return false;
     return prefix_contains(a, &b->ip) || prefix_contains(b, &a->ip);
-}
-
-static void tell(struct faults *faults, const struct object *object, const char *remedy,
-                 const char *message)
-{
-    AUTOFREE char *place =
-        text_format("%s %s", object->kind == KIND_NODE ? "Node" : "AddressBlock", object->name);
-    if (!place || !message)
-        faults->incomplete = true;
-    else
-        faults_add(faults, place, remedy, "%s", message);
 }
 
 static int push_net(own_net_list *list, const struct prefix *net, const struct object *object)
@@ -77,26 +69,28 @@ static int find_own(const struct store *store, const char *name, enum kind kind,
     return r;
 }
 
+static void tell_overlap(const struct own_net *mine, const struct object *other,
+                         struct faults *faults)
+{
+    char buffer[PREFIX_STRLEN];
+    const char *network = prefix_str(mine->net, buffer);
+    if (other->kind == KIND_NODE)
+        object_raise(faults, mine->object, node_network_overlaps, .network = network,
+                     .node = other->name);
+    else
+        object_raise(faults, mine->object, block_overlaps_other, .network = network,
+                     .other = other->name, .node = node_of(other));
+}
+
 /* True if it was told. */
 static bool compare_nets(const own_net_list *own, const struct object *other,
                          const own_net_list *theirs, struct faults *faults)
 {
-    char buffer[PREFIX_STRLEN];
     vec_each(const struct own_net, mine, own) {
         vec_each(const struct own_net, net, theirs) {
             if (mine->object->kind != other->kind || !overlap(mine->net, net->net))
                 continue;
-            bool is_node = other->kind == KIND_NODE;
-            AUTOFREE char *message =
-                text_format("%s overlaps %s%s of node %s: both nodes take the same pods for theirs",
-                            prefix_str(mine->net, buffer), is_node ? "a podCIDR" : "AddressBlock ",
-                            is_node ? "" : other->name, node_of(other));
-            tell(faults, mine->object,
-                 is_node
-                     ? "give one of the Nodes other podCIDRs: drain it, delete its Node object, "
-                       "and let it join again"
-                     : "delete the AddressBlock in which its node has no pods",
-                 message);
+            tell_overlap(mine, other, faults);
             return true;
         }
     }
@@ -136,13 +130,9 @@ static void check_twin(const struct store *store, const struct object *self, str
         const bool v4 = same_ip(&mine->primary_v4, &node->primary_v4);
         if (object == self || (!v4 && !same_ip(&mine->primary_v6, &node->primary_v6)))
             continue;
-        AUTOFREE char *message =
-            text_format("its InternalIP %s is also Node %s's",
-                        ip_str(v4 ? &mine->primary_v4 : &mine->primary_v6, buffer), object->name);
-        tell(faults, self,
-             "give each machine an address of its own; if it is the same machine under two names, "
-             "delete the Node that is none any more: kubectl delete node NAME",
-             message);
+        object_raise(faults, self, node_address_shared,
+                     .address = ip_str(v4 ? &mine->primary_v4 : &mine->primary_v6, buffer),
+                     .node = object->name);
         return;
     }
 }
@@ -155,13 +145,9 @@ static void check_services(const struct config *config, const own_net_list *own,
         vec_each(const struct prefix, services, &config->services.service_cidrs) {
             if (!overlap(net->net, services))
                 continue;
-            AUTOFREE char *message =
-                text_format("%s overlaps %s of services.serviceCIDRs: pods would get ClusterIPs",
-                            prefix_str(net->net, mine), prefix_str(services, theirs));
-            tell(faults, net->object,
-                 "correct services.serviceCIDRs (as --service-cluster-ip-range of kube-apiserver "
-                 "says), or give pods another network",
-                 message);
+            object_raise(faults, net->object, pod_network_overlaps_services,
+                         .network = prefix_str(net->net, mine),
+                         .services = prefix_str(services, theirs));
             return;
         }
     }
@@ -189,11 +175,11 @@ static int check_addresses(const struct store *store, const own_net_list *own,
                     : NULL;
             if (!service)
                 continue;
-            AUTOFREE char *message =
-                text_format("has %s, an address of Service %s/%s: a pod may get it, too",
-                            ip_str(ip, buffer), service->object.namespace, service->object.name);
-            tell(faults, net->object, "give the Service an address of its own", message);
-            return 0;
+            AUTOFREE char *name =
+                text_format("%s/%s", service->object.namespace, service->object.name);
+            object_raise(faults, net->object, block_has_service_address,
+                         .address = ip_str(ip, buffer), .service = name);
+            return name ? 0 : -ENOMEM;
         }
     }
     return r;

@@ -6,29 +6,29 @@
 #include "plan/object_networks.h"
 
 #include "base/ip_range.h"
-#include "base/text.h"
+#include "faults/networks.h"
 #include "model/address_block.h"
 #include "model/egress.h"
 #include "model/ip_pool.h"
 #include "model/node.h"
 #include "plan/object_fault.h"
 
-/* A setting's networks, and what is there. */
+/* A setting's networks, and what is said of a pool or a destination in them. */
 struct ground {
     const prefix_list *nets;
-    const char *setting, *has;
+    const struct fault_type *pool, *destination;
 };
 
 static struct ground services_of(const struct config *config)
 {
-    return (struct ground){ &config->services.service_cidrs, "services.serviceCIDRs",
-                            "where ClusterIPs are" };
+    return (struct ground){ &config->services.service_cidrs, &fault_type_pool_in_cluster_ips,
+                            &fault_type_egress_destination_in_cluster_ips };
 }
 
 static struct ground pods_of(const struct config *config)
 {
-    return (struct ground){ &config->services.cluster_cidrs, "services.clusterCIDRs",
-                            "where pods are" };
+    return (struct ground){ &config->services.cluster_cidrs, &fault_type_pool_in_pod_networks,
+                            &fault_type_egress_destination_in_pod_networks };
 }
 
 static struct ip_range range_of(const struct prefix *prefix)
@@ -57,10 +57,9 @@ static bool tell_overlap(const struct object *object, const struct ip_range *ran
     char mine[IP_RANGE_STRLEN], theirs[PREFIX_STRLEN];
     if (!net)
         return false;
-    AUTOFREE char *message = text_format("%s overlaps %s of %s, %s", ip_range_str(range, mine),
-                                         prefix_str(net, theirs), ground->setting, ground->has);
-    AUTOFREE char *remedy = text_format("take it out of the pool, or correct %s", ground->setting);
-    object_fault(faults, object, remedy, message);
+    object_raise_type(faults, object, ground->pool,
+                      &(const struct fault_pool_in_cluster_ips){
+                          .range = ip_range_str(range, mine), .network = prefix_str(net, theirs) });
     return true;
 }
 
@@ -75,9 +74,8 @@ static bool tell_node(const struct store *store, const struct object *object,
             const struct ip *ip = &node->addresses[i];
             if (ip->family != range->first.family || !ip_range_contains(range, ip))
                 continue;
-            AUTOFREE char *message =
-                text_format("has %s, the address of Node %s", ip_str(ip, address), other->name);
-            object_fault(faults, object, "take it out of the pool: it is given to nobody", message);
+            object_raise(faults, object, pool_has_node_address, .address = ip_str(ip, address),
+                         .node = other->name);
             return true;
         }
     }
@@ -120,13 +118,10 @@ static bool tell_destination(const struct egress *egress, const struct prefix *d
     vec_each(const struct prefix, net, ground->nets) {
         if (destination->length < net->length || !prefix_contains(net, &destination->ip))
             continue;
-        AUTOFREE char *message =
-            text_format("destination %s is inside of %s of %s, %s", prefix_str(destination, mine),
-                        prefix_str(net, theirs), ground->setting, ground->has);
-        object_fault(faults, &egress->object,
-                     "name networks outside of the cluster: what is in it is reached without an "
-                     "Egress",
-                     message);
+        object_raise_type(
+            faults, &egress->object, ground->destination,
+            &(const struct fault_egress_destination_in_cluster_ips){
+                .destination = prefix_str(destination, mine), .network = prefix_str(net, theirs) });
         return true;
     }
     return false;

@@ -11,9 +11,12 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/networks.h"
+#include "faults/pools.h"
 #include "model/address_block.h"
 #include "model/node.h"
 #include "model/pod.h"
+#include "plan/object_fault.h"
 
 static bool overlap(const struct prefix *a, const struct prefix *b)
 {
@@ -45,17 +48,6 @@ static const struct prefix *shared(const struct address_pool *a, const struct ad
     return NULL;
 }
 
-static void add(struct faults *faults, const struct object *pool, const char *remedy,
-                const char *message)
-{
-    bool blocks = pool->kind == KIND_ADDRESS_POOL;
-    AUTOFREE char *place =
-        text_format("%s %s%s%s", kind_name(pool->kind), blocks ? "" : pool->namespace,
-                    blocks ? "" : "/", pool->name);
-    faults_add(faults, place ? place : kind_name(pool->kind), remedy, "%s",
-               message ? message : "conflicts");
-}
-
 static void check_pools(const struct address_pool *pool, const object_list *pools,
                         struct faults *faults)
 {
@@ -65,12 +57,12 @@ static void check_pools(const struct address_pool *pool, const object_list *pool
         const struct prefix *both = later ? NULL : shared(pool, to_address_pool(*other));
         if (!both)
             continue;
-        bool itself = *other == &pool->object;
-        AUTOFREE char *message =
-            text_format(itself ? "%s is in two of its subnets" : "%s is also of AddressPool %s",
-                        prefix_str(both, buffer), (*other)->name);
-        add(faults, &pool->object,
-            "pools must not overlap: no block is given twice, and fewer than they say", message);
+        const char *network = prefix_str(both, buffer);
+        if (*other == &pool->object)
+            object_raise(faults, &pool->object, address_pool_overlaps_itself, .network = network);
+        else
+            object_raise(faults, &pool->object, address_pool_overlaps, .network = network,
+                         .pool = (*other)->name);
         return;
     }
 }
@@ -97,19 +89,33 @@ static void meet(struct intruder *first, const struct object *object, const stru
         *first = (struct intruder){ object, *ip };
 }
 
-static void add_intruder(struct faults *faults, const struct object *pool,
-                         const struct intruder *intruder, const char *remedy)
+static void add_node(struct faults *faults, const struct object *pool,
+                     const struct intruder *intruder)
 {
     char buffer[IP_STRLEN];
     if (!intruder->object)
         return;
-    const struct object *object = intruder->object;
-    bool node = object->kind == KIND_NODE;
-    AUTOFREE char *message =
-        text_format("has %s, the %s of %s %s%s%s", ip_str(&intruder->ip, buffer),
-                    node ? "address" : "clusterIP", kind_name(object->kind), object->namespace,
-                    node ? "" : "/", object->name);
-    add(faults, pool, remedy, message);
+    const char *address = ip_str(&intruder->ip, buffer), *name = intruder->object->name;
+    if (pool->kind == KIND_ADDRESS_POOL)
+        object_raise(faults, pool, address_pool_has_node, .address = address, .node = name);
+    else
+        object_raise(faults, pool, pool_has_node_address, .address = address, .node = name);
+}
+
+static void add_service(struct faults *faults, const struct object *pool,
+                        const struct intruder *intruder)
+{
+    char buffer[IP_STRLEN];
+    const struct object *service = intruder->object;
+    if (!service)
+        return;
+    const char *address = ip_str(&intruder->ip, buffer);
+    AUTOFREE char *name = text_format("%s/%s", service->namespace, service->name);
+    faults->incomplete |= !name;
+    if (pool->kind == KIND_ADDRESS_POOL)
+        object_raise(faults, pool, address_pool_has_service, .address = address, .service = name);
+    else
+        object_raise(faults, pool, pool_has_cluster_ip, .address = address, .service = name);
 }
 
 /* Calls for each address of each Node, and each clusterIP of each Service. */
@@ -152,10 +158,8 @@ static void check_networks(const struct store *store, const struct address_pool 
 {
     struct look look = { .pool = pool };
     each_network(store, look_at, &look);
-    add_intruder(faults, &pool->object, &look.node,
-                 "pods would get the addresses of Nodes: make a pool of another network");
-    add_intruder(faults, &pool->object, &look.service,
-                 "pods would get addresses of Services: make a pool of another network");
+    add_node(faults, &pool->object, &look.node);
+    add_service(faults, &pool->object, &look.service);
 }
 
 /* A block of nobody is announced by nobody, and taken all the same. */
@@ -163,12 +167,8 @@ static void check_blocks(const struct store *store, struct faults *faults)
 {
     const struct object *object;
     for (size_t cursor = 0; (object = store_next(store, KIND_ADDRESS_BLOCK, &cursor));) {
-        if (*to_address_block(object)->node)
-            continue;
-        AUTOFREE char *place = text_format("AddressBlock %s", object->name);
-        faults_add(faults, place ? place : "AddressBlock",
-                   "name a Node in the label coil.cybozu.com/node, or delete the block",
-                   "has no node: nobody announces it");
+        if (!*to_address_block(object)->node)
+            object_raise(faults, object, block_without_node);
     }
 }
 
@@ -213,9 +213,7 @@ static void check_namespaces(const struct store *store, const struct ip_pool *po
         const char *name = pool->namespaces.items[i];
         if (store_get(store, KIND_NAMESPACE, "", name))
             continue;
-        AUTOFREE char *message = text_format(
-            "serviceAllocation.namespaces names %s, and no Namespace is called so", name);
-        add(faults, &pool->object, "correct the name, or make the Namespace", message);
+        object_raise(faults, &pool->object, pool_namespace_unknown, .namespace = name);
         return;
     }
 }
@@ -239,8 +237,7 @@ static void check_allocation(const struct store *store, const struct ip_pool *po
         return;
     check_namespaces(store, pool, faults);
     if (pool->namespace_selectors.count && !select_any(store, &pool->namespace_selectors))
-        add(faults, &pool->object, "correct its namespaceSelectors, or label the Namespaces",
-            "serviceAllocation.namespaceSelectors select no Namespace");
+        object_raise(faults, &pool->object, pool_selects_no_namespace);
 }
 
 /* A subnet of an AddressPool that has addresses of the range; NULL: there is none. */
@@ -266,10 +263,9 @@ static void check_pods(const struct store *store, const struct ip_pool *pool, st
             const struct prefix *subnet = subnet_in(to_address_pool(object), &pool->ranges[i]);
             if (!subnet)
                 continue;
-            AUTOFREE char *message = text_format(
-                "%s overlaps %s of AddressPool %s: a pod and a Service get one address",
-                ip_range_str(&pool->ranges[i], first), prefix_str(subnet, second), object->name);
-            add(faults, &pool->object, "take it out of one of the two", message);
+            object_raise(faults, &pool->object, pool_overlaps_address_pool,
+                         .range = ip_range_str(&pool->ranges[i], first),
+                         .subnet = prefix_str(subnet, second), .pool = object->name);
             return;
         }
     }
@@ -278,7 +274,6 @@ static void check_pods(const struct store *store, const struct ip_pool *pool, st
 void ip_pool_conflicts(const struct store *store, const struct pool_table *table,
                        struct faults *faults)
 {
-    static const char remedy[] = "take it out of the pool: it is given to nobody";
     static const struct intruder nobody;
     CLEANUP(survey_done) struct survey survey = { .table = table };
     for (size_t i = 0; i < table->pools.count; i++) {
@@ -292,7 +287,7 @@ void ip_pool_conflicts(const struct store *store, const struct pool_table *table
         const struct object *pool = &table->pools.items[i].object->object;
         check_allocation(store, to_ip_pool(pool), faults);
         check_pods(store, to_ip_pool(pool), faults);
-        add_intruder(faults, pool, &survey.nodes.items[i], remedy);
-        add_intruder(faults, pool, &survey.services.items[i], remedy);
+        add_node(faults, pool, &survey.nodes.items[i]);
+        add_service(faults, pool, &survey.services.items[i]);
     }
 }

@@ -13,7 +13,9 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/pools.h"
 #include "model/pod.h"
+#include "plan/object_fault.h"
 
 static int pool_age_cmp(const void *a, const void *b)
 {
@@ -62,10 +64,10 @@ static void overlap_fault(const struct pool_table *table, uint32_t pool,
         both.first = other->range.first;
     if (ip_cmp(&both.last, &other->range.last) > 0)
         both.last = other->range.last;
-    AUTOFREE char *place = text_format("IPAddressPool %s/%s", object->namespace, object->name);
-    faults_add(faults, place ? place : "IPAddressPool", "take the range out of one of the two",
-               "%s belongs to the older IPAddressPool %s/%s", ip_range_str(&both, text),
-               owner->namespace, owner->name);
+    AUTOFREE char *name = text_format("%s/%s", owner->namespace, owner->name);
+    faults->incomplete |= !name;
+    object_raise(faults, object, pool_overlaps_older, .range = ip_range_str(&both, text),
+                 .pool = name);
 }
 
 /* Puts in of a range what no span has yet. */

@@ -34,3 +34,15 @@ static inline const struct fault *raised(const struct faults *faults, const char
     fail_msg("no fault %s among %zu", code, faults->list.count);
     return NULL;
 }
+
+/* As assert_raised(), with the message: "CODE at PLACE: MESSAGE\n"; each has a remedy. */
+static inline void assert_told(const struct faults *faults, const char *expected)
+{
+    AUTOTEXT struct text got = { 0 };
+    assert_false(faults->incomplete);
+    vec_each(const struct fault, fault, &faults->list) {
+        assert_non_null(fault->remedy);
+        text_addf(&got, "%s at %s: %s\n", code_of(fault), fault->place, fault->message);
+    }
+    assert_string_equal(text_str(&got), expected);
+}

@@ -4,6 +4,7 @@
  * compares the rules with a second reading of them.
  */
 #include "assigning.h"
+#include "raised.h"
 
 static void the_lowest_free_one_is_given(void **state)
 {
@@ -386,6 +387,7 @@ static void overlapping_pools_are_a_fault_and_the_older_ones(void **state)
     assert_int_equal(pools.pools.items[0].size[0], 6);
     assert_int_equal(pools.pools.items[1].size[0], 15);
     assert_int_equal(faults.list.count, 2);
+    assert_string_equal(code_of(&faults.list.items[0]), "pool-overlaps-older");
     assert_string_equal(faults.list.items[0].place, "IPAddressPool lb/b");
     assert_string_equal(faults.list.items[0].message,
                         "192.0.2.4-192.0.2.7 belongs to the older IPAddressPool lb/a");

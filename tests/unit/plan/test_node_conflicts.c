@@ -3,6 +3,7 @@
 #include "plan/node_conflicts.h"
 
 #include "planning.h"
+#include "raised.h"
 
 static void put_node(struct planning *planning, const char *name, const char *address,
                      const char *nets)
@@ -24,18 +25,12 @@ static void put_block(struct planning *planning, const char *name, const char *n
     put(planning, yaml);
 }
 
-/* Faults as "place: message" lines. */
 static void assert_conflicts(struct planning *planning, const char *expected)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOVEC prefix_list own = { 0 };
-    AUTOTEXT struct text got = { 0 };
     assert_int_equal(node_conflicts(planning->store, planning->config, &own, &faults), 0);
-    vec_each(const struct fault, fault, &faults.list) {
-        assert_non_null(fault->remedy);
-        text_addf(&got, "%s: %s\n", fault->place, fault->message);
-    }
-    assert_string_equal(text_str(&got), expected);
+    assert_told(&faults, expected);
 }
 
 static void networks_of_two_nodes_overlap(void **state)
@@ -50,11 +45,10 @@ static void networks_of_two_nodes_overlap(void **state)
     assert_conflicts(&planning, "");
     put_node(&planning, "node-3", "192.0.2.3", "10.1.0.0/16");
     put_block(&planning, "b3", "node-3", "ipv4: 10.9.1.16/28");
-    assert_conflicts(&planning,
-                     "Node node-1: 10.1.0.0/24 overlaps a podCIDR of node node-3: both nodes take "
-                     "the same pods for theirs\n"
-                     "AddressBlock b1: 10.9.1.0/27 overlaps AddressBlock b3 of node node-3: both "
-                     "nodes take the same pods for theirs\n");
+    assert_conflicts(
+        &planning,
+        "node-network-overlaps at Node node-1: 10.1.0.0/24 overlaps a podCIDR of node node-3: both nodes take the same pods for theirs\n"
+        "block-overlaps-other at AddressBlock b1: 10.9.1.0/27 overlaps AddressBlock b3 of node node-3: both nodes take the same pods for theirs\n");
 }
 
 static void a_block_in_a_podcidr_of_another_node_is_none(void **state)
@@ -76,7 +70,9 @@ static void two_nodes_have_one_address(void **state)
     put_node(&planning, "node-2", "192.0.2.1", "");
     assert_conflicts(&planning, "");
     put_node(&planning, "node-1", "192.0.2.1", "");
-    assert_conflicts(&planning, "Node node-1: its InternalIP 192.0.2.1 is also Node node-2's\n");
+    assert_conflicts(
+        &planning,
+        "node-address-shared at Node node-1: its InternalIP 192.0.2.1 is also Node node-2's\n");
 }
 
 static void pods_and_services_share_a_network(void **state)
@@ -88,8 +84,9 @@ static void pods_and_services_share_a_network(void **state)
     put_node(&planning, "node-1", "192.0.2.1", "10.96.8.0/24");
     assert_int_equal(prefix_parse("10.96.0.0/12", &services), 0);
     assert_int_equal(vec_push(&planning.config->services.service_cidrs, services), 0);
-    assert_conflicts(&planning, "Node node-1: 10.96.8.0/24 overlaps 10.96.0.0/12 of "
-                                "services.serviceCIDRs: pods would get ClusterIPs\n");
+    assert_conflicts(
+        &planning,
+        "pod-network-overlaps-services at Node node-1: 10.96.8.0/24 overlaps 10.96.0.0/12 of services.serviceCIDRs: pods would get ClusterIPs\n");
 }
 
 static void a_service_has_an_address_of_a_block(void **state)
@@ -104,8 +101,9 @@ static void a_service_has_an_address_of_a_block(void **state)
         "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: default}\nspec: {type: "
         "LoadBalancer, externalIPs: [10.9.2.9], ports: [{port: 80}]}\nstatus: {loadBalancer: "
         "{ingress: [{ip: 10.9.1.9}]}}\n");
-    assert_conflicts(&planning, "AddressBlock b1: has 10.9.1.9, an address of Service "
-                                "default/web: a pod may get it, too\n");
+    assert_conflicts(
+        &planning,
+        "block-has-service-address at AddressBlock b1: has 10.9.1.9, an address of Service default/web: a pod may get it, too\n");
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include "plan/pool_conflicts.h"
 
 #include "planning.h"
+#include "raised.h"
 
 static void put_pool(struct planning *planning, const char *name, const char *created,
                      const char *subnets)
@@ -14,17 +15,13 @@ static void put_pool(struct planning *planning, const char *name, const char *cr
     put(planning, yaml);
 }
 
-/* Faults as "place: message" lines. */
 static void assert_conflicts(struct planning *planning, const char *expected)
 {
     AUTOVEC object_list pools = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
-    AUTOTEXT struct text got = { 0 };
     assert_int_equal(store_list(planning->store, KIND_ADDRESS_POOL, &pools), 0);
     pool_conflicts(planning->store, &pools, &faults);
-    vec_each(const struct fault, fault, &faults.list)
-        text_addf(&got, "%s: %s\n", fault->place, fault->message);
-    assert_string_equal(text_str(&got), expected);
+    assert_told(&faults, expected);
 }
 
 static void the_younger_of_two_pools_that_overlap_is_told(void **state)
@@ -37,8 +34,10 @@ static void the_younger_of_two_pools_that_overlap_is_told(void **state)
     assert_conflicts(&planning, "");
     put_pool(&planning, "a", "05", "{ipv4: 10.9.0.0/16}");
     put_pool(&planning, "d", "06", "{ipv6: 'fd02::ff00/120'}");
-    assert_conflicts(&planning, "AddressPool a: 10.9.0.0/24 is also of AddressPool b\n"
-                                "AddressPool d: fd02::ff00/120 is also of AddressPool c\n");
+    assert_conflicts(
+        &planning,
+        "address-pool-overlaps at AddressPool a: 10.9.0.0/24 is also of AddressPool b\n"
+        "address-pool-overlaps at AddressPool d: fd02::ff00/120 is also of AddressPool c\n");
 }
 
 static void subnets_of_one_pool_may_overlap_past_validation(void **state)
@@ -47,7 +46,9 @@ static void subnets_of_one_pool_may_overlap_past_validation(void **state)
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
     put_pool(&planning, "a", "02", "{ipv4: 10.2.0.0/16}, {ipv4: 10.2.8.0/24}");
-    assert_conflicts(&planning, "AddressPool a: 10.2.8.0/24 is in two of its subnets\n");
+    assert_conflicts(
+        &planning,
+        "address-pool-overlaps-itself at AddressPool a: 10.2.8.0/24 is in two of its subnets\n");
 }
 
 static void a_pool_must_not_have_the_address_of_a_node(void **state)
@@ -61,7 +62,9 @@ static void a_pool_must_not_have_the_address_of_a_node(void **state)
                    "InternalIP, address: 10.2.0.12}, {type: InternalIP, address: 'fd03::12'}]}\n");
     put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {addresses: [{type: "
                    "InternalIP, address: 192.0.2.11}, {type: ExternalIP, address: 10.2.0.11}]}\n");
-    assert_conflicts(&planning, "AddressPool a: has 10.2.0.11, the address of Node n1\n");
+    assert_conflicts(
+        &planning,
+        "address-pool-has-node at AddressPool a: has 10.2.0.11, the address of Node n1\n");
 }
 
 static void put_cluster_service(struct planning *planning, const char *name,
@@ -82,8 +85,9 @@ static void a_pool_must_not_have_the_address_of_a_service(void **state)
     put_pool(&planning, "a", "02", "{ipv4: 10.2.0.0/16}");
     put_cluster_service(&planning, "web", "10.2.3.4");
     put_cluster_service(&planning, "api", "10.96.0.1");
-    assert_conflicts(&planning, "AddressPool a: has 10.2.3.4, the clusterIP of Service "
-                                "default/web\n");
+    assert_conflicts(
+        &planning,
+        "address-pool-has-service at AddressPool a: has 10.2.3.4, the clusterIP of Service default/web\n");
 }
 
 static void a_pool_of_services_must_not_have_what_nodes_and_services_have(void **state)
@@ -92,7 +96,6 @@ static void a_pool_of_services_must_not_have_what_nodes_and_services_have(void *
     AUTOPLANNING struct planning planning;
     CLEANUP(pool_table_done) struct pool_table table = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
-    AUTOTEXT struct text got = { 0 };
     planning_begin(&planning);
     put(&planning, "apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: {name: lb, "
                    "namespace: net}\nspec: {addresses: [10.96.0.0/24, 192.0.2.0/28]}\n");
@@ -105,12 +108,10 @@ static void a_pool_of_services_must_not_have_what_nodes_and_services_have(void *
     put_cluster_service(&planning, "far", "10.97.0.1");
     assert_int_equal(pool_table_make(planning.store, &table, &faults), 0);
     ip_pool_conflicts(planning.store, &table, &faults);
-    vec_each(const struct fault, fault, &faults.list)
-        text_addf(&got, "%s: %s\n", fault->place, fault->message);
-    assert_string_equal(text_str(&got),
-                        "IPAddressPool net/lb: has 192.0.2.11, the address of Node n1\n"
-                        "IPAddressPool net/lb: has 10.96.0.10, the clusterIP of Service "
-                        "default/api\n");
+    assert_told(
+        &faults,
+        "pool-has-node-address at IPAddressPool net/lb: has 192.0.2.11, the address of Node n1\n"
+        "pool-has-cluster-ip at IPAddressPool net/lb: has 10.96.0.10, the clusterIP of Service default/api\n");
 }
 
 static void a_block_of_no_node_is_nobodys(void **state)
@@ -122,7 +123,8 @@ static void a_block_of_no_node_is_nobodys(void **state)
     put(&planning,
         "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nmetadata: {name: a-1, labels: "
         "{coil.cybozu.com/pool: a}}\nindex: 1\nipv4: 10.2.0.32/27\n");
-    assert_conflicts(&planning, "AddressBlock a-1: has no node: nobody announces it\n");
+    assert_conflicts(&planning,
+                     "block-without-node at AddressBlock a-1: has no node: nobody announces it\n");
 }
 
 static void put_ip_pool(struct planning *planning, const char *spec)
@@ -138,12 +140,9 @@ static void assert_ip_conflicts(struct planning *planning, const char *expected)
 {
     CLEANUP(pool_table_done) struct pool_table table = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
-    AUTOTEXT struct text got = { 0 };
     assert_int_equal(pool_table_make(planning->store, &table, &faults), 0);
     ip_pool_conflicts(planning->store, &table, &faults);
-    vec_each(const struct fault, fault, &faults.list)
-        text_addf(&got, "%s: %s\n", fault->place, fault->message);
-    assert_string_equal(text_str(&got), expected);
+    assert_told(&faults, expected);
 }
 
 static void a_pool_of_services_may_not_have_pods_addresses(void **state)
@@ -155,9 +154,9 @@ static void a_pool_of_services_may_not_have_pods_addresses(void **state)
     put_pool(&planning, "a", "02", "{ipv4: 203.0.112.0/24, ipv6: 'fd02::/120'}");
     assert_ip_conflicts(&planning, "");
     put_pool(&planning, "a", "02", "{ipv4: 203.0.113.0/27}");
-    assert_ip_conflicts(&planning, "IPAddressPool net/lb: 203.0.113.0-203.0.113.15 overlaps "
-                                   "203.0.113.0/27 of AddressPool a: a pod and a Service get one "
-                                   "address\n");
+    assert_ip_conflicts(
+        &planning,
+        "pool-overlaps-address-pool at IPAddressPool net/lb: 203.0.113.0-203.0.113.15 overlaps 203.0.113.0/27 of AddressPool a: a pod and a Service get one address\n");
 }
 
 #define FOR(what) ", serviceAllocation: {" what "}"
@@ -170,13 +169,15 @@ static void a_pool_is_for_namespaces_that_are_there(void **state)
     put_ip_pool(&planning, FOR("namespaces: [shop]"));
     assert_ip_conflicts(&planning, ""); /* none is known yet */
     put(&planning, "apiVersion: v1\nkind: Namespace\nmetadata: {name: d, labels: {team: a}}\n");
-    assert_ip_conflicts(&planning, "IPAddressPool net/lb: serviceAllocation.namespaces names shop, "
-                                   "and no Namespace is called so\n");
+    assert_ip_conflicts(
+        &planning,
+        "pool-namespace-unknown at IPAddressPool net/lb: serviceAllocation.namespaces names shop, and no Namespace is called so\n");
     put_ip_pool(&planning, FOR("namespaces: [d]"));
     assert_ip_conflicts(&planning, "");
     put_ip_pool(&planning, FOR("namespaceSelectors: [{matchLabels: {team: b}}]"));
-    assert_ip_conflicts(&planning, "IPAddressPool net/lb: serviceAllocation.namespaceSelectors "
-                                   "select no Namespace\n");
+    assert_ip_conflicts(
+        &planning,
+        "pool-selects-no-namespace at IPAddressPool net/lb: serviceAllocation.namespaceSelectors select no Namespace\n");
     put_ip_pool(&planning, FOR("namespaceSelectors: [{matchLabels: {team: a}}]"));
     assert_ip_conflicts(&planning, "");
     put_ip_pool(&planning, FOR("serviceSelectors: [{matchLabels: {team: b}}]"));
