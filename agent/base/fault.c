@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-static void fault_done(struct fault *fault)
+void fault_done(struct fault *fault)
 {
     free(fault->key);
     free(fault->place);
@@ -67,6 +67,13 @@ void faults_take(struct faults *faults, struct faults *from)
         faults->list.items[faults->list.count++] = *fault;
     vec_done(&from->list);
     from->incomplete = false;
+}
+
+bool fault_is_same(const struct fault *a, const struct fault *b)
+{
+    if (a->type != b->type || strcmp(a->place, b->place) != 0)
+        return false;
+    return a->type ? strcmp(a->key, b->key) == 0 : strcmp(a->message, b->message) == 0;
 }
 
 bool faults_none(const struct faults *faults)

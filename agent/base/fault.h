@@ -50,6 +50,10 @@ void faults_take(struct faults *faults, struct faults *from);
 /* True if the list holds nothing and lost nothing. */
 bool faults_none(const struct faults *faults);
 
+/* Whether two are one fault: type, place and key, or of one without a type the message. */
+bool fault_is_same(const struct fault *a, const struct fault *b);
+
+void fault_done(struct fault *fault);
 void faults_done(struct faults *faults);
 
 #define AUTOFAULTS CLEANUP(faults_done)

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "faults/addresses.h"
 #include "faults/bgp.h"
+#include "faults/blocks.h"
 #include "faults/claims.h"
 #include "faults/controller.h"
 #include "faults/deletions.h"
@@ -21,6 +23,7 @@
 #include "faults/report.h"
 #include "faults/requests.h"
 #include "faults/syntax.h"
+#include "faults/waiting.h"
 
 #define NOTHING
 #define NUMBER(name_) { .name = #name_, .kind = FAULT_NUMBER_ARGUMENT },

@@ -19,21 +19,22 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "faults/addresses.h"
 #include "plan/claim.h"
 #include "plan/gateway_address.h"
+#include "plan/object_fault.h"
 #include "plan/route_table.h"
 #include "plan/shared_ports.h"
 
 static void port_taken_fault(struct faults *faults, const struct candidate *loser,
                              const struct service_port *port, const struct service *owner)
 {
-    const struct object *object = &loser->service->object;
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
     char address[IP_STRLEN];
-    faults_add(faults, place ? place : "Service", "give one of the two another port or address",
-               "%s port %u/%s belongs to the older Service %s/%s",
-               ip_str(&loser->address->ip, address), port->port, protocol_name(port->protocol),
-               owner->object.namespace, owner->object.name);
+    AUTOFREE char *number = text_format("%u/%s", port->port, protocol_name(port->protocol));
+    AUTOFREE char *name = text_format("%s/%s", owner->object.namespace, owner->object.name);
+    faults->incomplete |= !number || !name;
+    object_raise(faults, &loser->service->object, address_port_taken,
+                 .address = ip_str(&loser->address->ip, address), .port = number, .owner = name);
 }
 
 /* An address on its way to a row. */
@@ -97,50 +98,36 @@ static int judge_ports(struct judging *judging, struct candidate *candidate)
 
 static void in_service_cidr_fault(struct faults *faults, const struct candidate *candidate)
 {
-    const struct object *object = &candidate->service->object;
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
     char address[IP_STRLEN];
-    faults_add(faults, place ? place : "Service", "choose an address outside services.serviceCIDRs",
-               "externalIP %s is refused: it is a ClusterIP or lies in serviceCIDRs",
-               ip_str(&candidate->address->ip, address));
+    object_raise(faults, &candidate->service->object, address_external_refused,
+                 .address = ip_str(&candidate->address->ip, address));
 }
 
 static void real_address_fault(struct faults *faults, const struct candidate *candidate,
                                const struct real_address *real)
 {
-    const struct object *object = &candidate->service->object;
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
-    char address[IP_STRLEN], reason[REASON_STRLEN];
-    AUTOFREE char *take = text_format("ip addr del %s dev %s, if it was to be the Service's alone; "
-                                      "else give the Service an address of its own",
-                                      ip_str(&candidate->address->ip, address), real->of);
-    faults_add(faults, place ? place : "Service",
-               real->reason == REASON_LOCAL_ADDRESS && take ? take
-               : real->reason == REASON_NODE_NETWORK
-                   ? "give the Service an address of its own; if the network is Services', name "
-                     "its range in an IPAddressPool, services.loadBalancerIPs or externalIPs"
-                   : "give the Service an address of its own, or the annotation "
-                     "fingerpost.io/announce: \"false\"",
-               "%s is not announced: %s", ip_str(&candidate->address->ip, address),
-               address_reason_about(real->reason, real->of, reason));
+    /* All have the address and whose it is as arguments. */
+    static const struct fault_type *const types[REASON_COUNT] = {
+        [REASON_NODE_ADDRESS] = &fault_type_address_of_node,
+        [REASON_LOCAL_ADDRESS] = &fault_type_address_of_interface,
+        [REASON_CONNECTED_NETWORK] = &fault_type_address_in_connected_network,
+        [REASON_NODE_NETWORK] = &fault_type_address_in_node_network,
+        [REASON_POD_NETWORK] = &fault_type_address_in_pod_network,
+    };
+    char address[IP_STRLEN];
+    object_raise_type(
+        faults, &candidate->service->object, types[real->reason],
+        &(const struct fault_address_of_interface){
+            .address = ip_str(&candidate->address->ip, address), .interface = real->of });
 }
 
 /* With NAT on, a ClusterIP that an interface has, too, as a cache of DNS may: two things answer. */
 static void local_cluster_ip_fault(struct faults *faults, const struct candidate *candidate,
                                    const char *interface)
 {
-    const struct object *object = &candidate->service->object;
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
     char address[IP_STRLEN];
-    (void)ip_str(&candidate->address->ip, address);
-    AUTOFREE char *remedy =
-        text_format("ip addr del %s dev %s; a cache of DNS has to listen on its "
-                    "link-local address alone",
-                    address, interface);
-    faults_add(faults, place ? place : "Service", remedy,
-               "its ClusterIP %s is an address of interface %s, too: this node's own packets go "
-               "there, those of pods to the Service",
-               address, interface);
+    object_raise(faults, &candidate->service->object, address_cluster_ip_local,
+                 .address = ip_str(&candidate->address->ip, address), .interface = interface);
 }
 
 /* What the reason of a candidate is about. */

@@ -12,50 +12,47 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/pools.h"
+#include "faults/raise.h"
 
+/* The faults of those that are pending have the address, and what it is about, as arguments. */
 static const struct {
-    const char *name, *text, *remedy;
+    const char *name, *text;
+    const struct fault_type *type; /* NULL: a Service that lacks it is not told */
 } reasons[] = {
     [LACK_NOTHING] = { "assigned", "assigned", NULL },
     [LACK_UNREADABLE] = { "wish-unreadable", "the addresses that it asks for can't be read",
-                          "write them as 192.0.2.7 or \"192.0.2.7,2001:db8::7\"" },
+                          &fault_type_service_pending_wish_unreadable },
     [LACK_UNKNOWN_POOL] = { "unknown-pool", "the pool that it asks for does not exist",
-                            "correct the annotation address-pool, or make the pool" },
+                            &fault_type_service_pending_unknown_pool },
     [LACK_NO_POOL] = { "no-pool", "no pool of this family is for it",
-                       "add a range of the family to a pool, or look at autoAssign and "
-                       "serviceAllocation of the pools" },
+                       &fault_type_service_pending_no_pool },
     [LACK_EXHAUSTED] = { "exhausted", "every address of its pools is in use",
-                         "add a range to the pool" },
+                         &fault_type_service_pending_exhausted },
     [LACK_OUTSIDE] = { "outside-pools", "the address is of no pool",
-                       "add the address to a pool, or ask for another one" },
+                       &fault_type_service_pending_outside_pools },
     [LACK_OTHER_POOL] = { "other-pool", "the address is not of the pool that it asks for",
-                          "ask for an address of that pool, or for no pool" },
+                          &fault_type_service_pending_other_pool },
     [LACK_FORBIDDEN] = { "pool-forbidden", "the pool is not for this Service",
-                         "look at serviceAllocation of the pool" },
+                         &fault_type_service_pending_pool_forbidden },
     [LACK_AVOIDED] = { "avoided",
                        "avoidBuggyIPs of the pool: no addresses that end with .0 and .255",
-                       "ask for another address, add others to the pool, or take avoidBuggyIPs out of it" },
-    [LACK_TAKEN] = { "taken", "the address is another's",
-                     "ask for another address, or let both share it: one allow-shared-ip, and "
-                     "another port" },
+                       &fault_type_service_pending_avoided },
+    [LACK_TAKEN] = { "taken", "the address is another's", &fault_type_service_pending_taken },
     [LACK_BACKENDS] = { "other-backends",
                         "with externalTrafficPolicy Local, Services share an address only if their "
                         "policies and selectors are equal",
-                        "set externalTrafficPolicy: Cluster on all that share it, or give them one "
-                        "selector, or another address" },
+                        &fault_type_service_pending_other_backends },
     [LACK_OTHER_FAMILY] = { "other-family", "the Service is not of the address's family",
-                            "look at ipFamilies and ipFamilyPolicy of the Service" },
+                            &fault_type_service_pending_other_family },
     [LACK_PARTNER] = { "partner-missing", "RequireDualStack, and the other family has no address",
-                       "see the other family" },
+                       &fault_type_service_pending_partner_missing },
     [LACK_RECORD] = { "record-unreadable",
                       "the record of addresses can't be read, and none is given until it is "
                       "decided who has which",
-                      "see the fault of the record" },
+                      &fault_type_service_pending_record_unreadable },
     [LACK_FOREIGN] = { "foreign-status", "its status is another assigner's, and is left as it is",
-                       "if that one is to go on, make the Service anew with its loadBalancerClass; "
-                       "if not, end it, and take its entries out of status.loadBalancer (kubectl "
-                       "edit service --subresource=status, or the manifest), or add its address to "
-                       "a pool" },
+                       &fault_type_service_status_foreign },
     [LACK_NOT_WISHED] = { "not-wished", "others are asked for, or fewer", NULL },
 };
 _Static_assert(ARRAY_SIZE(reasons) == LACK_REASONS, "a reason has no words");
@@ -72,7 +69,7 @@ const char *lack_reason_text(enum lack_reason reason)
 
 const char *lack_reason_remedy(enum lack_reason reason)
 {
-    return reasons[reason].remedy;
+    return reasons[reason].type ? reasons[reason].type->remedy : NULL;
 }
 
 static int row_cmp(const void *a, const void *b)
@@ -280,36 +277,39 @@ static const struct lack *foreign_lack(const struct assignment *row)
     return &row->lacks[row->lacks[0].reason == LACK_FOREIGN ? 0 : 1];
 }
 
+static char *place_of(const struct assignment *row)
+{
+    return text_format("Service %s/%s", row->namespace, row->name);
+}
+
 static void add_foreign(const struct assignment *row, const struct lack *lack,
                         struct faults *faults)
 {
-    AUTOFREE char *place = text_format("Service %s/%s", row->namespace, row->name);
-    faults_add(faults, place ? place : "Service", lack_reason_remedy(lack->reason),
-               "is given no %saddress out of pools: %s: %s", row->ips.count ? "other " : "",
-               lack_reason_text(lack->reason), lack->of ? lack->of : "");
+    AUTOFREE char *place = place_of(row);
+    fault_raise(faults, place, service_status_foreign, .has = row->ips.count ? 1 : 0,
+                .of = lack->of);
 }
 
-static void add_fault(const struct assignment *row, const struct lack *lack, const char *family,
-                      struct faults *faults)
+static void add_pending(const struct assignment *row, const struct lack *lack, const char *family,
+                        struct faults *faults)
 {
     char ip[IP_STRLEN];
-    AUTOFREE char *place = text_format("Service %s/%s", row->namespace, row->name);
-    bool named = lack->ip.family != IP_NONE;
-    faults_add(faults, place ? place : "Service", lack_reason_remedy(lack->reason),
-               "pending, has no %s%s: %s%s%s", named ? "address " : family,
-               named ? ip_str(&lack->ip, ip) : " address", lack_reason_text(lack->reason),
-               lack->of ? ": " : "", lack->of ? lack->of : "");
+    AUTOFREE char *place = place_of(row);
+    AUTOFREE char *address = lack->ip.family != IP_NONE
+                                 ? text_format("address %s", ip_str(&lack->ip, ip))
+                                 : text_format("%s address", family);
+    faults->incomplete |= !address;
+    fault_raise_type(
+        faults, place, reasons[lack->reason].type,
+        &(const struct fault_service_pending_taken){ .address = address, .of = lack->of });
 }
 
 static void add_uneven(const struct assignment *row, struct faults *faults)
 {
     char ip[IP_STRLEN];
-    AUTOFREE char *place = text_format("Service %s/%s", row->namespace, row->name);
-    faults_add(faults, place ? place : "Service", lack_reason_remedy(row->uneven.reason),
-               "keeps %s, which it shares with %s: %s; nodes without pods of both may drop or lack "
-               "what is sent to one of them",
-               ip_str(&row->uneven.ip, ip), row->uneven.of ? row->uneven.of : "others",
-               lack_reason_text(row->uneven.reason));
+    AUTOFREE char *place = place_of(row);
+    fault_raise(faults, place, service_sharing_uneven, .address = ip_str(&row->uneven.ip, ip),
+                .others = row->uneven.of ? row->uneven.of : "others");
 }
 
 void assignment_faults(const struct assignments *assignments, struct faults *faults)
@@ -323,8 +323,8 @@ void assignment_faults(const struct assignments *assignments, struct faults *fau
         }
         for (size_t i = 0; i < ARRAY_SIZE((*row)->lacks); i++) {
             const struct lack *lack = &(*row)->lacks[i];
-            if (lack->reason)
-                add_fault(*row, lack, i ? "IPv6" : "IPv4", faults);
+            if (reasons[lack->reason].type)
+                add_pending(*row, lack, i ? "IPv6" : "IPv4", faults);
         }
     }
 }

@@ -17,30 +17,30 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "faults/blocks.h"
 
 enum { LABEL_VALUE_MAX = 63 };
 
 static const struct {
-    const char *name, *text, *remedy;
+    const char *name, *text;
+    const struct fault_type *type; /* NULL: it ends by itself */
 } waits[] = {
     [WAIT_NOTHING] = { "none", "it is served", NULL },
     [WAIT_NAME] = { "long-name",
                     "the name of its node or pool has more than 63 characters, so that no label of "
                     "a block can hold it",
-                    "give the node or the pool a shorter name" },
-    [WAIT_NODE] = { "no-node", "its Node does not exist",
-                    "register the node, or delete the request" },
+                    &fault_type_block_request_long_name },
+    [WAIT_NODE] = { "no-node", "its Node does not exist", &fault_type_block_request_no_node },
     [WAIT_OTHER_NODE] = { "other-node", "it is of another Node, which had the same name",
-                          "the API deletes it by itself, and the node asks anew" },
+                          &fault_type_block_request_other_node },
     [WAIT_POOL] = { "no-pool", "its pool does not exist, or cannot be read",
-                    "make the AddressPool, or correct the namespace's annotation "
-                    "coil.cybozu.com/pool" },
+                    &fault_type_block_request_no_pool },
     [WAIT_FINALIZER] = { "no-finalizer", "its pool has no finalizer yet", NULL },
     [WAIT_TAKEN] = { "name-taken", "the name of its block is taken", NULL },
     [WAIT_STATUS] = { "no-status", "its status can't be written: the API has none of it",
-                      "apply deploy/kubernetes/crds.yaml: the definition is older" },
+                      &fault_type_block_request_no_status },
     [WAIT_OVERLAPS] = { "overlaps", "what is free of its pool overlaps blocks that are in use",
-                        "pools must not overlap: delete one of them, and give pods another" },
+                        &fault_type_block_request_overlaps },
     [WAIT_LOST] = { "lost",
                     "etcd was restored from a backup, and what is free of its pool may be in use: "
                     "for two minutes nodes can put their blocks back",
@@ -62,9 +62,14 @@ const char *request_wait_text(enum request_wait wait)
     return waits[wait].text;
 }
 
+const struct fault_type *request_wait_fault(enum request_wait wait)
+{
+    return waits[wait].type;
+}
+
 const char *request_wait_remedy(enum request_wait wait)
 {
-    return waits[wait].remedy;
+    return waits[wait].type ? waits[wait].type->remedy : NULL;
 }
 
 /* ---- Requests ---- */

@@ -45,6 +45,9 @@ const char *request_wait_name(enum request_wait wait);
 const char *request_wait_text(enum request_wait wait);
 const char *request_wait_remedy(enum request_wait wait);
 
+/* Its fault, which has no arguments; NULL: it ends by itself. */
+const struct fault_type *request_wait_fault(enum request_wait wait);
+
 struct request_step {
     enum { REQUEST_NOTHING, REQUEST_WAITS, REQUEST_CREATE, REQUEST_ANSWER } what;
     enum request_wait wait;          /* REQUEST_WAITS */

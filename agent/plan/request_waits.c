@@ -8,6 +8,8 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/blocks.h"
+#include "faults/raise.h"
 
 enum { FAULTS_MAX = 100 };
 
@@ -77,19 +79,17 @@ void request_waits_faults(struct request_waits *waits, struct faults *faults)
 {
     size_t told = 0, more = 0;
     sorted_each(struct request_row, row, &waits->rows) {
-        const char *remedy = request_wait_remedy(row->wait);
-        if (!remedy)
+        const struct fault_type *type = request_wait_fault(row->wait);
+        if (!type)
             continue;
         if (told++ >= FAULTS_MAX) {
             more++;
             continue;
         }
         AUTOFREE char *place = text_format("BlockRequest %s", row->name);
-        faults_add(faults, place ? place : "BlockRequest", remedy, "gets no block: %s",
-                   request_wait_text(row->wait));
+        fault_raise_type(faults, place, type, &(const struct fault_block_request_no_pool){ 0 });
     }
     if (more)
-        faults_add(faults, "BlockRequest", "agentctl controller requests lists them all",
-                   "%zu more requests get no block", more);
+        fault_raise(faults, "BlockRequest", block_requests_waiting, .count = (int64_t)more);
     waits->changed = false;
 }

@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "faults/waiting.h"
 #include "model/node.h"
 #include "plan/claim.h"
+#include "plan/object_fault.h"
 
 /* A Service with its slices, and where what it lacks goes. */
 struct look {
@@ -23,15 +25,7 @@ struct look {
     struct faults *faults;
 };
 
-static void tell(const struct look *look, const char *remedy, const char *message)
-{
-    const struct object *object = &look->service->object;
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
-    if (place && message)
-        faults_add(look->faults, place, remedy, "%s", message);
-    else
-        look->faults->incomplete = true;
-}
+#define tell(look, id, ...) object_raise(look->faults, &look->service->object, id, __VA_ARGS__)
 
 static bool counts(const struct endpoint *endpoint)
 {
@@ -74,12 +68,28 @@ static const struct endpoint_slice *lacks_port(const struct look *look,
     return first;
 }
 
-/* "port p (80/TCP)", "port 80/TCP" of one without a name. */
+/* "p (80/TCP)", "80/TCP" of one without a name. */
 static char *port_text(const struct service_port *port)
 {
     const bool named = *port->name != '\0';
-    return text_format("port %s%s%u/%s%s", port->name, named ? " (" : "", port->port,
+    return text_format("%s%s%u/%s%s", port->name, named ? " (" : "", port->port,
                        protocol_name(port->protocol), named ? ")" : "");
+}
+
+static void tell_port(const struct look *look, const struct service_port *port,
+                      const struct endpoint_slice *slice)
+{
+    const struct slice_port *other = slice->port_count ? &slice->ports[0] : NULL;
+    const char *name = other && *other->name ? other->name : "without a name";
+    AUTOFREE char *text = port_text(port);
+    look->faults->incomplete |= !text;
+    if (!other)
+        tell(look, service_ports_missing, .port = text, .slice = slice->object.name);
+    else if (other->port == 0)
+        tell(look, service_port_unnumbered, .port = text, .slice = slice->object.name,
+             .found = name);
+    else
+        tell(look, service_port_unserved, .port = text, .slice = slice->object.name, .found = name);
 }
 
 static void check_ports(const struct look *look)
@@ -89,18 +99,7 @@ static void check_ports(const struct look *look)
         const struct endpoint_slice *slice = lacks_port(look, port);
         if (!slice)
             continue;
-        const struct slice_port *other = slice->port_count ? &slice->ports[0] : NULL;
-        const char *name = other && *other->name ? other->name : "without a name";
-        AUTOFREE char *text = port_text(port);
-        AUTOFREE char *message =
-            text_format("%s has no endpoints: no EndpointSlice has a numbered port of its name and "
-                        "protocol; %s has %s%s%s",
-                        text ? text : "a port", slice->object.name, other ? "one " : "none",
-                        other ? name : "", other && other->port == 0 ? ", without a number" : "");
-        tell(look,
-             "give the ports of the EndpointSlice the names and protocols of the Service's; where "
-             "Kubernetes writes it, see targetPort, and the names of the pods' ports",
-             message);
+        tell_port(look, port, slice);
         return;
     }
 }
@@ -108,8 +107,6 @@ static void check_ports(const struct look *look)
 /* An endpoint of policy Local is that of the Node that it names. */
 static void check_nodes(const struct look *look)
 {
-    static const char unnamed[] =
-        "write its nodeName into the EndpointSlice, or use policy Cluster";
     const struct endpoint *lost = NULL;
     const struct endpoint_slice *where = NULL;
     uint32_t named = 0;
@@ -131,16 +128,12 @@ static void check_nodes(const struct look *look)
     }
     if (!lost || (!*lost->node_name && named))
         return;
-    AUTOFREE char *message =
-        *lost->node_name
-            ? text_format("EndpointSlice %s has endpoint %s on node %s, and there is no such Node: "
-                          "by traffic policy Local it counts nowhere",
-                          where->object.name, ip_str(&lost->ip, address), lost->node_name)
-            : text_format("none of its endpoints has a nodeName, as %s of EndpointSlice %s: by "
-                          "traffic policy Local they count nowhere",
-                          ip_str(&lost->ip, address), where->object.name);
-    tell(look, *lost->node_name ? "correct the nodeName, which is the name of a Node" : unnamed,
-         message);
+    if (*lost->node_name)
+        tell(look, service_endpoint_node_unknown, .slice = where->object.name,
+             .address = ip_str(&lost->ip, address), .node = lost->node_name);
+    else
+        tell(look, service_endpoints_without_node, .slice = where->object.name,
+             .address = ip_str(&lost->ip, address));
 }
 
 /* Endpoints of a family in which the Service has no address inside of the cluster. */
@@ -151,14 +144,7 @@ static void check_families(const struct look *look)
         if (slice->headless_label || slice->family == IP_NONE || !has_endpoint(slice) ||
             claim_has_cluster_ip(look->service, slice->family))
             continue;
-        AUTOFREE char *message =
-            text_format("EndpointSlice %s is of IPv%d, and the Service has no clusterIP of that "
-                        "family: its endpoints count nowhere",
-                        slice->object.name, slice->family);
-        tell(look,
-             "give the Service that family, in spec.ipFamilies and clusterIPs, or delete the "
-             "EndpointSlice",
-             message);
+        tell(look, service_family_missing, .slice = slice->object.name, .family = slice->family);
         return;
     }
 }
@@ -175,15 +161,8 @@ static void check_names(const struct look *look)
             return;
         names = !names && slice->family == IP_NONE ? slice : names;
     }
-    if (!names)
-        return;
-    AUTOFREE char *message = text_format("has names of hosts as endpoints, which nobody resolves: "
-                                         "EndpointSlice %s is of addressType FQDN",
-                                         names->object.name);
-    tell(look,
-         "write addresses into an EndpointSlice of addressType IPv4 or IPv6, or make the Service "
-         "an ExternalName",
-         message);
+    if (names)
+        tell(look, service_endpoints_are_names, .slice = names->object.name);
 }
 
 /* Ranges are for LoadBalancer addresses, by kube-proxy's rules: it would be taken for a firewall.
@@ -197,15 +176,7 @@ static void check_source_ranges(const struct look *look, const struct config *co
         if (address->origin != ADDRESS_EXTERNAL ||
             !claim_in_ranges(&config->services.external_ips, &address->ip))
             continue;
-        AUTOFREE char *message =
-            text_format("loadBalancerSourceRanges do not cover externalIPs: %s is open to "
-                        "everybody",
-                        ip_str(&address->ip, text));
-        tell(look,
-             "take it out of externalIPs, and ask for it by the annotation "
-             "fingerpost.io/loadBalancerIPs; or let another firewall guard it and take the ranges "
-             "away",
-             message);
+        tell(look, service_ranges_miss_external_ips, .address = ip_str(&address->ip, text));
         return;
     }
 }
@@ -227,13 +198,9 @@ static void check_zone(const struct look *look, const char *name)
     if (!node || *to_node(node)->zone)
         return;
     for (size_t i = 0; i < look->slice_count; i++) {
-        AUTOFREE char *place = text_format("Node %s", name);
         if (look->slices[i]->headless_label || !has_zone_hints(look->slices[i]))
             continue;
-        faults_add(look->faults, place ? place : "Node",
-                   "kubectl label node NAME topology.kubernetes.io/zone=ZONE",
-                   "EndpointSlices have hints for zones, and the Node has no label "
-                   "topology.kubernetes.io/zone: it sends to endpoints of all zones");
+        object_raise(look->faults, node, node_zone_missing);
         return;
     }
 }
@@ -246,10 +213,7 @@ static bool has_any_cluster_ip(const struct service *service)
 static void check_cluster_ip(const struct look *look)
 {
     if (!has_any_cluster_ip(look->service))
-        tell(look,
-             "write a free address of services.serviceCIDRs as spec.clusterIP: only Kubernetes' "
-             "API chooses one",
-             "has no clusterIP: NAT serves none of its addresses and node ports");
+        object_raise(look->faults, &look->service->object, service_without_cluster_ip);
 }
 
 void service_lacks(const struct store *store, const struct config *config,

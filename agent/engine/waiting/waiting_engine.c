@@ -17,6 +17,8 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/raise.h"
+#include "faults/waiting.h"
 #include "model/endpoint_slice.h"
 #include "model/node.h"
 #include "model/service.h"
@@ -68,13 +70,6 @@ static int open_waiting(const struct engine_setup *setup, struct engine **ret_en
     return 0;
 }
 
-static void fault_done(struct fault *fault)
-{
-    free(fault->place);
-    free(fault->message);
-    free(fault->remedy);
-}
-
 static void waiter_done(struct waiter *waiter)
 {
     vec_each(struct lack, lack, &waiter->lacks) {
@@ -109,10 +104,10 @@ static void drop(struct waiting_engine *waiting, struct waiter *waiter)
     waiting->changed = true;
 }
 
-static const struct lack *find_lack(const struct waiter *waiter, const char *message)
+static const struct lack *find_lack(const struct waiter *waiter, const struct fault *fault)
 {
     for (size_t i = 0; waiter && i < waiter->lacks.count; i++) {
-        if (strcmp(waiter->lacks.items[i].fault.message, message) == 0)
+        if (fault_is_same(&waiter->lacks.items[i].fault, fault))
             return &waiter->lacks.items[i];
     }
     return NULL;
@@ -121,17 +116,9 @@ static const struct lack *find_lack(const struct waiter *waiter, const char *mes
 static void tell_waits(const struct service *service, const char *place, struct faults *faults)
 {
     if (service->ingress_hostname)
-        faults_add(faults, place,
-                   "if that balancer serves it, make the Service anew with its loadBalancerClass; "
-                   "if not, take the entry out (kubectl edit service --subresource=status)",
-                   "waits for an address: another balancer has written a hostname into "
-                   "status.loadBalancer.ingress: %s",
-                   service->ingress_hostname);
+        fault_raise(faults, place, service_has_hostname, .hostname = service->ingress_hostname);
     else
-        faults_add(faults, place,
-                   "see whether the program that gives addresses runs, and has one left "
-                   "(kubectl describe service)",
-                   "waits for an address: status.loadBalancer.ingress has none that can be used");
+        fault_raise(faults, place, service_waits_for_address);
 }
 
 /* What a Service waits for and lacks now: those that were known before keep their time. */
@@ -146,7 +133,7 @@ static int list_lacks(const struct waiting_engine *waiting, const struct object 
     service_lacks(waiting->setup.store, config, to_service(object), &faults);
     vec_each(struct fault, fault, &faults.list) {
         const bool address = waits && fault == faults.list.items;
-        const struct lack *before = find_lack(known, fault->message);
+        const struct lack *before = find_lack(known, fault);
         const int64_t grace_ms = address         ? WAITING_GRACE_MS
                                  : *object->file ? LACKING_FILE_GRACE_MS
                                                  : LACKING_GRACE_MS;
@@ -162,8 +149,11 @@ static int list_lacks(const struct waiting_engine *waiting, const struct object 
 static bool same_lacks(const struct waiter *a, const struct waiter *b)
 {
     bool same = a->lacks.count == b->lacks.count;
-    for (size_t i = 0; same && i < a->lacks.count; i++)
-        same = find_lack(b, a->lacks.items[i].fault.message) != NULL;
+    for (size_t i = 0; same && i < a->lacks.count; i++) {
+        const struct fault *fault = &a->lacks.items[i].fault;
+        const struct lack *other = find_lack(b, fault);
+        same = other && strcmp(other->fault.message, fault->message) == 0;
+    }
     return same;
 }
 
@@ -254,18 +244,11 @@ static int plan(struct engine *engine, struct round *round)
     return r;
 }
 
-static void tell_rest(size_t told, const char *what, struct faults *faults)
-{
-    if (told > WAITING_TOLD_MAX)
-        faults_add(faults, "Services", "see: kubectl describe service", "%zu more %s",
-                   told - WAITING_TOLD_MAX, what);
-}
-
 /* What is said of a Node may follow from many Services. */
 static bool is_told(const struct faults *faults, const struct fault *fault)
 {
     vec_each(const struct fault, told, &faults->list) {
-        if (strcmp(told->place, fault->place) == 0 && strcmp(told->message, fault->message) == 0)
+        if (fault_is_same(told, fault))
             return true;
     }
     return false;
@@ -282,12 +265,15 @@ static int64_t tell(const struct waiting_engine *waiting, int64_t now_ms, struct
             if (lack->due_ms > now_ms)
                 due_ms = MIN(due_ms, lack->due_ms);
             else if (!is_told(faults, &lack->fault) && (*told)++ < WAITING_TOLD_MAX)
-                faults_add(faults, lack->fault.place, lack->fault.remedy, "%s",
-                           lack->fault.message);
+                faults_add_copy(faults, lack->fault.place, &lack->fault);
         }
     }
-    tell_rest(waits, "wait for an address", faults);
-    tell_rest(lacks, "lack something", faults);
+    if (waits > WAITING_TOLD_MAX)
+        fault_raise(faults, "Services", services_waiting,
+                    .count = (int64_t)(waits - WAITING_TOLD_MAX));
+    if (lacks > WAITING_TOLD_MAX)
+        fault_raise(faults, "Services", services_lacking,
+                    .count = (int64_t)(lacks - WAITING_TOLD_MAX));
     return due_ms;
 }
 

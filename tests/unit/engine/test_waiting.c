@@ -10,7 +10,7 @@
 #include "format/reader.h"
 #include "model/object.h"
 
-#include "cmocka_all.h"
+#include "raised.h"
 
 enum { START_MS = 1000 };
 
@@ -106,6 +106,7 @@ static void it_is_a_fault_after_a_moment(void **state)
     pass_when_due(fx);
     assert_int_equal(fault_book_count(fx->status.faults), 1);
     assert_string_equal(fault_at(fx, 0)->place, "Service d/a");
+    assert_string_equal(known_fault_code(fault_at(fx, 0)), "service-waits-for-address");
     pass_when_due(fx);
     assert_int_equal(fault_book_count(fx->status.faults), 2);
     assert_true(waiting_engine_ops.next_ms(fx->engine, fx->now_ms) == INT64_MAX);
@@ -136,6 +137,7 @@ static void a_hostname_is_told_as_another_balancers(void **state)
     put(fx, "a", "", "loadBalancer: {ingress: [{hostname: lb.example.com}]}");
     pass(fx, false);
     pass_when_due(fx);
+    assert_string_equal(known_fault_code(fault_at(fx, 0)), "service-has-hostname");
     assert_string_equal(fault_at(fx, 0)->message,
                         "waits for an address: another balancer has written a hostname into "
                         "status.loadBalancer.ingress: lb.example.com");
@@ -166,7 +168,57 @@ static void many_are_counted(void **state)
     pass(fx, false);
     pass_when_due(fx);
     assert_int_equal(fault_book_count(fx->status.faults), WAITING_TOLD_MAX + 1);
+    assert_string_equal(known_fault_code(fault_at(fx, WAITING_TOLD_MAX)), "services-waiting");
     assert_string_equal(fault_at(fx, WAITING_TOLD_MAX)->message, "3 more wait for an address");
+}
+
+#define OPEN ", loadBalancerSourceRanges: [10.0.0.0/8], externalIPs: "
+
+static void allow_external(struct fixture *fx)
+{
+    struct prefix range;
+    fx->config->services.enabled = true;
+    assert_int_equal(prefix_parse("198.51.100.0/24", &range), 0);
+    assert_int_equal(vec_push(&fx->config->services.external_ips, range), 0);
+}
+
+/* It is the same fault, with the time since when it is known. */
+static void other_words_begin_no_new_wait(void **state)
+{
+    struct fixture *fx = *state;
+    allow_external(fx);
+    put(fx, "a", OPEN "[198.51.100.7]", "");
+    pass(fx, false);
+    const int64_t due_ms = waiting_engine_ops.next_ms(fx->engine, fx->now_ms);
+    fx->now_ms += 10;
+    put(fx, "a", OPEN "[198.51.100.8]", "");
+    pass(fx, false);
+    assert_int_equal(waiting_engine_ops.next_ms(fx->engine, fx->now_ms), due_ms);
+    fx->now_ms = due_ms;
+    pass(fx, false);
+    assert_non_null(strstr(fault_at(fx, 0)->message, "198.51.100.8"));
+    put(fx, "a", OPEN "[198.51.100.9]", "");
+    pass(fx, false);
+    assert_int_equal(fault_book_count(fx->status.faults), 1);
+    assert_non_null(strstr(fault_at(fx, 0)->message, "198.51.100.9"));
+}
+
+static void many_lacks_are_counted(void **state)
+{
+    struct fixture *fx = *state;
+    char name[16];
+    allow_external(fx);
+    for (int i = 0; i < WAITING_TOLD_MAX + 2; i++) {
+        (void)snprintf(name, sizeof(name), "s%02d", i);
+        put(fx, name, OPEN "[198.51.100.7]", "");
+    }
+    pass(fx, false);
+    fx->now_ms = waiting_engine_ops.next_ms(fx->engine, fx->now_ms);
+    pass(fx, false);
+    assert_int_equal(fault_book_count(fx->status.faults), WAITING_TOLD_MAX + 1);
+    const struct known_fault *rest = fault_at(fx, WAITING_TOLD_MAX);
+    assert_string_equal(known_fault_code(rest), "services-lacking");
+    assert_string_equal(rest->message, "2 more lack something");
 }
 
 int main(void)
@@ -177,6 +229,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_hostname_is_told_as_another_balancers, setup, teardown),
         cmocka_unit_test_setup_teardown(all_are_judged_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(many_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_lacks_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(other_words_begin_no_new_wait, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,8 @@ static void a_status_of_another_assigner_is_left(void **state)
         assignment_faults(&fx->assignments, &faults);
         assert_int_equal(faults.list.count, cases[i].why ? 1 : 0);
         if (cases[i].why)
+            assert_string_equal(code_of(&faults.list.items[0]), "service-status-foreign");
+        if (cases[i].why)
             assert_string_equal(strchr(strchr(faults.list.items[0].message, ':') + 1, ':') + 2,
                                 cases[i].why);
         put_service(fx->store, "b", "metallb.io/loadBalancerIPs: 192.0.2.3", "");
@@ -302,13 +304,41 @@ static void policy_local_is_shared_with_one_selector(void **state)
     }
 }
 
+/* And the API says the same of it as the fault. */
+static void each_lack_has_a_code_of_its_own(void **state)
+{
+    (void)state;
+    for (enum lack_reason reason = LACK_UNREADABLE; reason < LACK_REASONS; reason++) {
+        struct assignments assignments;
+        AUTOFAULTS struct faults faults = { 0 };
+        AUTOFREE char *code = text_format("service-pending-%s", lack_reason_name(reason));
+        struct assignment row = { .namespace = "d", .name = "web", .lacks[1].reason = reason };
+        const struct assignment *added = &row;
+        if (reason == LACK_FOREIGN)
+            continue;
+        assignments_init(&assignments);
+        assert_int_equal(sorted_put(&assignments.pending, &added), 0);
+        assignment_faults(&assignments, &faults);
+        assert_int_equal(faults.list.count, lack_reason_remedy(reason) != NULL);
+        if (faults.list.count) {
+            const struct fault *fault = raised(&faults, code);
+            assert_string_equal(fault->place, "Service d/web");
+            assert_string_equal(strchr(fault->message, ':') + 2, lack_reason_text(reason));
+            assert_string_equal(fault->remedy, lack_reason_remedy(reason));
+        }
+        assignments_done(&assignments);
+    }
+}
+
 static void assert_uneven(const struct fixture *fx, const char *expected)
 {
     AUTOFAULTS struct faults faults = { 0 };
     assignment_faults(&fx->assignments, &faults);
     assert_int_equal(faults.list.count, *expected != '\0');
-    if (*expected)
+    if (*expected) {
+        assert_string_equal(code_of(&faults.list.items[0]), "service-sharing-uneven");
         assert_string_equal(faults.list.items[0].message, expected);
+    }
 }
 
 /* An upgrade, or a change of policy, takes nobody's address: it is told. */
@@ -409,6 +439,7 @@ int main(void)
         IT(rest_gives_way_when_there_is_nothing_else),
         IT(a_freed_address_rests_at_once),
         IT(what_the_status_says_is_held),
+        cmocka_unit_test(each_lack_has_a_code_of_its_own),
         cmocka_unit_test(a_status_of_another_assigner_is_left),
         IT(what_becomes_free_is_found_again),
         IT(who_is_absent_may_keep_what_it_has),

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmocka_all.h"
+#include "raised.h"
 
 static void a_wait_is_a_fault_with_a_remedy_until_it_ends(void **state)
 {
@@ -21,11 +21,8 @@ static void a_wait_is_a_fault_with_a_remedy_until_it_ends(void **state)
     assert_int_equal(request_waits_count(&waits), 2);
     request_waits_faults(&waits, &some);
     assert_false(waits.changed);
-    assert_int_equal(some.list.count, 1);
-    assert_string_equal(some.list.items[0].place, "BlockRequest req-a-n1");
-    assert_string_equal(some.list.items[0].message,
-                        "gets no block: its pool does not exist, or cannot be read");
-    assert_non_null(some.list.items[0].remedy);
+    assert_told(&some, "block-request-no-pool at BlockRequest req-a-n1: gets no block: its pool "
+                       "does not exist, or cannot be read\n");
 
     request_waits_set(&waits, "req-a-n1", WAIT_POOL);
     assert_false(waits.changed);
@@ -36,6 +33,26 @@ static void a_wait_is_a_fault_with_a_remedy_until_it_ends(void **state)
     request_waits_clear(&waits);
     assert_true(waits.changed);
     assert_int_equal(request_waits_count(&waits), 0);
+}
+
+/* And the API says the same of it as the fault. */
+static void each_wait_has_a_code_of_its_own(void **state)
+{
+    (void)state;
+    for (enum request_wait wait = WAIT_NOTHING + 1; wait < WAIT_REASONS; wait++) {
+        CLEANUP(request_waits_done) struct request_waits waits;
+        AUTOFAULTS struct faults faults = { 0 };
+        AUTOFREE char *code = text_format("block-request-%s", request_wait_name(wait));
+        request_waits_init(&waits);
+        request_waits_set(&waits, "r", wait);
+        request_waits_faults(&waits, &faults);
+        assert_int_equal(faults.list.count, request_wait_remedy(wait) != NULL);
+        if (faults.list.count == 0)
+            continue;
+        const struct fault *fault = raised(&faults, code);
+        assert_string_equal(fault->remedy, request_wait_remedy(wait));
+        assert_string_equal(strchr(fault->message, ':') + 2, request_wait_text(wait));
+    }
 }
 
 static void many_waits_are_a_bounded_list(void **state)
@@ -52,6 +69,7 @@ static void many_waits_are_a_bounded_list(void **state)
     }
     request_waits_faults(&waits, &faults);
     assert_int_equal(faults.list.count, TOLD + 1);
+    assert_string_equal(code_of(&faults.list.items[TOLD]), "block-requests-waiting");
     assert_string_equal(faults.list.items[TOLD].message, "900 more requests get no block");
 }
 
@@ -59,6 +77,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_is_a_fault_with_a_remedy_until_it_ends),
+        cmocka_unit_test(each_wait_has_a_code_of_its_own),
         cmocka_unit_test(many_waits_are_a_bounded_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
