@@ -23,6 +23,7 @@
 #include "faults/report.h"
 #include "faults/requests.h"
 #include "faults/syntax.h"
+#include "faults/routes.h"
 #include "faults/waiting.h"
 
 #define NOTHING

@@ -15,6 +15,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/routes/route_state.h"
+#include "faults/raise.h"
+#include "faults/routes.h"
 #include "status/fault_book.h"
 
 enum {
@@ -175,16 +177,13 @@ static void add_fault(struct route_engine *engine, const struct ip *address, siz
     const bool known = route_matched(kernel_requests(engine->kernel), address, &route) > 0;
     const struct link *link = known ? link_find(kernel_links(engine->kernel), route.ifindex) : NULL;
     AUTOFREE char *place = text_format("Service %s/%s", claim->namespace, claim->name);
-    AUTOFREE char *rest = more ? text_format(" (and %zu more addresses)", more) : NULL;
-    AUTOFREE char *way =
-        known ? text_format("led away from svc0 by %s of table %u",
-                            route_str_via(&route, link ? link->name : "", named), route.table)
-              : text_format("refused by a route or a rule, before they come to svc0");
-    faults_add(faults, place ? place : "routes",
-               "delete that route (ip route get ADDRESS; ip route del), or the rule that leads "
-               "there (ip rule)",
-               "what this node itself sends to %s is %s%s", ip_str(address, text),
-               way ? way : "led away from svc0", rest ? rest : "");
+    if (known)
+        fault_raise(faults, place, address_led_away, .address = ip_str(address, text),
+                    .route = route_str_via(&route, link ? link->name : "", named),
+                    .table = route.table, .more = (int64_t)more);
+    else
+        fault_raise(faults, place, address_way_refused, .address = ip_str(address, text),
+                    .more = (int64_t)more);
 }
 
 /* An address that came may be led away by what was there before it. */

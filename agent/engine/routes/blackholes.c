@@ -7,10 +7,10 @@
  */
 #include "engine/routes/blackholes.h"
 
-#include <stdio.h>
-
 #include "apply/lookup.h"
 #include "base/clock.h"
+#include "faults/raise.h"
+#include "faults/routes.h"
 #include "status/fault_book.h"
 
 enum { ASKED_MAX = 64 }; /* lookups of one judgement: some microseconds each */
@@ -67,17 +67,17 @@ static int judge(const struct route_engine *engine, const struct route *route, s
 
 static void add_fault(const struct find *find, struct faults *faults)
 {
-    char address[IP_STRLEN], route[ROUTE_STRLEN], more[64] = "";
-    if (find->copies > 1)
-        (void)snprintf(more, sizeof(more), " (and %u more of the kind)", find->copies - 1);
-    faults_add(
-        faults, "table main",
-        find->route->protocol == RTPROT_BIRD
-            ? "look in BIRD's configuration for a `protocol pipe`, or a second kernel "
-              "protocol, that takes the routes of fingerpost4 and fingerpost6, and take it out"
-            : "find out who wrote it, and delete it",
-        "this node's own packets to %s are dropped: %s%s", ip_str(&find->address, address),
-        route_str(find->route, route), more);
+    char address[IP_STRLEN], route[ROUTE_STRLEN];
+    const struct fault_routes_blackholed arguments = {
+        .address = ip_str(&find->address, address),
+        .route = route_str(find->route, route),
+        .more = find->copies > 1 ? find->copies - 1 : 0,
+    };
+    const bool of_bird = find->route->protocol == RTPROT_BIRD; /* with the same arguments */
+    fault_raise_type(faults, "table main",
+                     of_bird ? &fault_type_routes_blackholed_by_bird
+                             : &fault_type_routes_blackholed,
+                     &arguments);
 }
 
 int blackholes_judge(struct route_engine *engine, const struct route_work *work)

@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "faults/raise.h"
+#include "faults/routes.h"
 
 static bool is_intruder(const struct route_engine *engine, const struct route *route)
 {
@@ -29,12 +31,8 @@ static void tell(const struct route *first, size_t count, struct faults *faults)
 {
     char route[ROUTE_STRLEN];
     AUTOFREE char *place = text_format("table %u", first->table);
-    AUTOFREE char *more = count > 1 ? text_format(" and %zu more", count - 1) : NULL;
-    faults_add(faults, place ? place : "routes",
-               "give BIRD's kernel protocol of this table `export none` (birdconf/fingerpost.conf "
-               "has it), then: birdc configure",
-               "BIRD writes routes of its own there, which are foreign: %s%s",
-               route_str(first, route), more ? more : "");
+    fault_raise(faults, place, routes_of_bird, .route = route_str(first, route),
+                .more = (int64_t)(count - 1));
 }
 
 int intruders_judge(struct route_engine *engine, const struct route_work *work)

@@ -5,6 +5,8 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "faults/raise.h"
+#include "faults/routes.h"
 
 void kept_routes_init(struct kept_routes *kept)
 {
@@ -52,10 +54,7 @@ static void report(const struct kept_routes *kept, struct status *status)
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (kept->slots.count)
-        faults_add(&faults, "start", "mend the broken manifests: agentctl faults",
-                   "%zu routes from before the start are kept, though no object names them: a "
-                   "manifest that has been broken since then may",
-                   kept->slots.count);
+        fault_raise(&faults, "start", routes_inherited, .count = (int64_t)kept->slots.count);
     (void)fault_book_replace(status->faults, "routes", "inheritance", &faults, clock_wall_ms());
 }
 

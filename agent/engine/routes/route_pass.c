@@ -20,6 +20,8 @@
 #include "engine/routes/blackholes.h"
 #include "engine/routes/intruders.h"
 #include "engine/routes/route_rows.h"
+#include "faults/raise.h"
+#include "faults/routes.h"
 
 enum { BATCH = 1024 }; /* operations between two looks at the notification socket */
 
@@ -148,18 +150,16 @@ static int report_rules(struct route_engine *engine, const rule_op_list *ops,
     for (size_t i = 0; i < ops->count; i++) {
         char rule[ROUTE_STRLEN];
         if (results[i].error)
-            faults_add(&faults, "ip rule", remedy_for_kernel(results[i].error),
-                       "the kernel refuses to %s %s: %s (%s)",
-                       ops->items[i].kind == OP_ADD ? "add" : "delete",
-                       rule_str(&ops->items[i].rule, rule), strerror(-results[i].error),
-                       results[i].text);
+            fault_raise(&faults, "ip rule", rule_refused,
+                        .verb = ops->items[i].kind == OP_ADD ? "add" : "delete",
+                        .rule = rule_str(&ops->items[i].rule, rule),
+                        .error = strerror(-results[i].error), .text = results[i].text,
+                        .remedy = remedy_for_kernel(results[i].error));
     }
     sorted_each(const struct rule, rule, kernel_rules(engine->kernel)) {
         char text[ROUTE_STRLEN];
         if (rule->table == engine->config->routes.table)
-            faults_add(&faults, "ip rule", "delete that rule: this table is for BIRD only",
-                       "\"%s\" routes by the export table, whose blackholes drop traffic",
-                       rule_str(rule, text));
+            fault_raise(&faults, "ip rule", rule_on_export_table, .rule = rule_str(rule, text));
     }
     int r =
         fault_book_replace(engine->status->faults, "routes", "ip rule", &faults, clock_wall_ms());

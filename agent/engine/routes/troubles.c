@@ -11,7 +11,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/remedy.h"
 #include "base/text.h"
+#include "faults/raise.h"
+#include "faults/routes.h"
 #include "plan/link_table.h"
 
 enum { UNIQUE_MS = 4000 };
@@ -90,39 +93,49 @@ static int64_t probed_since(const struct troubles *troubles, const struct route 
     return known && known->probed_ms ? known->probed_ms : clock_mono_ms();
 }
 
-/* What to do about it; NULL: nothing is known, or there is no memory. The caller frees it. */
-static char *refusal_remedy(const struct route *slot, int error, const char *text)
+/* What each refusal has as its first arguments. */
+static const struct fault_type *refusal_type(const struct route *slot, int error, const char *text)
 {
-    char prefix[PREFIX_STRLEN];
     if (error == -EPERM)
-        return strdup("agentd needs CAP_NET_ADMIN in this network namespace");
+        return &fault_type_route_refused;
     if (strstr(text, "IPv6 is disabled"))
-        return strdup("sysctl -w net.ipv6.conf.svc0.disable_ipv6=0, and of all");
+        return &fault_type_route_refused_ipv6_off;
     if (is_of_source(slot, error, text))
-        return strdup("see whether the source is an address that can be used: ip -6 address (not "
-                      "tentative, nor dadfailed)");
-    if (error != -EEXIST)
-        return NULL;
-    return text_format("another program has a route there: find out who wrote it, and delete it; "
-                       "see: ip route show table %u %s",
-                       slot->table, prefix_str(&slot->prefix, prefix));
+        return &fault_type_route_refused_source;
+    return error == -EEXIST ? &fault_type_route_slot_taken : &fault_type_route_refused;
 }
 
-void troubles_refused(struct troubles *troubles, const struct route_op *op, int error,
-                      const char *text)
+static void add_refusal(struct faults *faults, const char *place, const struct route_op *op,
+                        int error, const char *text)
 {
     static const char *const verbs[] = {
         [OP_ADD] = "add",
         [OP_REPLACE] = "change",
         [OP_DELETE] = "delete",
     };
+    char route[ROUTE_STRLEN], prefix[PREFIX_STRLEN];
+    const struct fault_type *type = refusal_type(&op->route, error, text);
+    const struct fault_route_slot_taken taken = {
+        .verb = verbs[op->kind],
+        .route = route_str(&op->route, route),
+        .error = strerror(-error),
+        .text = text,
+        .prefix = prefix_str(&op->route.prefix, prefix),
+        .table = op->route.table,
+    };
+    if (type == &fault_type_route_refused)
+        fault_raise(faults, place, route_refused, .verb = taken.verb, .route = taken.route,
+                    .error = taken.error, .text = text, .remedy = remedy_for_kernel(error));
+    else
+        fault_raise_type(faults, place, type, &taken);
+}
+
+void troubles_refused(struct troubles *troubles, const struct route_op *op, int error,
+                      const char *text)
+{
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFREE char *place = slot_group(&op->route);
-    AUTOFREE char *remedy = refusal_remedy(&op->route, error, text);
-    char route[ROUTE_STRLEN];
-    faults_add(&faults, place ? place : "a route", remedy, "the kernel refuses to %s %s: %s%s%s%s",
-               verbs[op->kind], route_str(&op->route, route), strerror(-error), *text ? " (" : "",
-               text, *text ? ")" : "");
+    add_refusal(&faults, place, op, error, text);
     const int64_t probed_ms = probed_since(troubles, &op->route, error, text);
     const bool is_young = probed_ms && clock_mono_ms() - probed_ms < UNIQUE_MS;
     raise(troubles, &op->route, true, probed_ms, is_young ? NULL : &faults);
@@ -142,10 +155,8 @@ void troubles_blocked(struct troubles *troubles, const struct route *wanted,
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFREE char *place = slot_group(wanted);
     char want[ROUTE_STRLEN], have[ROUTE_STRLEN];
-    faults_add(&faults, place ? place : "a route",
-               "find out who wrote it, and delete it or give that program another table",
-               "%s is kept out by a foreign route: %s", entry(wanted, links, want),
-               entry(foreign, links, have));
+    fault_raise(&faults, place, route_kept_out, .wanted = entry(wanted, links, want),
+                .foreign = entry(foreign, links, have));
     raise(troubles, wanted, false, 0, &faults);
 }
 

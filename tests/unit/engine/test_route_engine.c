@@ -6,10 +6,13 @@
  * and drift included.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cmocka_all.h"
@@ -21,6 +24,7 @@
 #include "model/object.h"
 #include "plan/node_plan.h"
 #include "plan/shared_ports.h"
+#include "status/fault_book.h"
 
 enum { SERVICES = 6, ADDRESSES = 5, BLOCKS = 4, ROUNDS = 600, OTHER_TABLE = 116 };
 
@@ -320,11 +324,8 @@ static int lose(struct engine *engine, struct round *round)
 
 static const struct sorted nothing_proved = SORTED(struct proof, proof_cmp);
 
-static void what_loses_service_goes_before_anything_is_written(void **state)
+static void put_announced(struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
-    const struct engine_ops losing = { .name = "losing", .plan = lose };
-    struct engine loser = { &losing };
     put(fixture, "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: d}\n"
                  "spec:\n  type: LoadBalancer\n  clusterIPs: [10.96.0.1]\n"
                  "  ports: [{name: a, port: 80, protocol: TCP}]\n"
@@ -333,6 +334,14 @@ static void what_loses_service_goes_before_anything_is_written(void **state)
                  "metadata: {name: s-1, namespace: d, labels: {kubernetes.io/service-name: s}}\n"
                  "ports: [{name: a, port: 80, protocol: TCP}]\n"
                  "endpoints: [{addresses: [10.244.0.1]}]\n");
+}
+
+static void what_loses_service_goes_before_anything_is_written(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct engine_ops losing = { .name = "losing", .plan = lose };
+    struct engine loser = { &losing };
+    put_announced(fixture);
     (void)pass(fixture, (struct round){ .all = true, .may_remove = true });
     assert_int_equal(fixture->status.routes.announced, 1);
 
@@ -344,6 +353,89 @@ static void what_loses_service_goes_before_anything_is_written(void **state)
     fixture->engines->list.count--;
     assert_int_equal(fixture->status.routes.announced, 0);
     assert_int_equal(fixture->status.routes.deleted, 1);
+}
+
+/* Another program's command, and a pass over everything; "CODE at PLACE" lines of what is told. */
+static void assert_told_after(struct fixture *fixture, const char *command, const char *expected)
+{
+    AUTOTEXT struct text got = { 0 };
+    assert_int_equal(system(command), 0);
+    assert_int_equal(kernel_read(fixture->kernel), 0);
+    (void)pass(fixture, (struct round){ .all = true, .may_remove = true });
+    for (size_t i = 0; i < fault_book_count(fixture->status.faults); i++) {
+        const struct known_fault *fault = fault_book_at(fixture->status.faults, i);
+        text_addf(&got, "%s at %s\n", known_fault_code(fault), fault->place);
+    }
+    assert_string_equal(text_str(&got), expected);
+}
+
+static void what_others_write_is_told(void **state)
+{
+    struct fixture *fixture = *state;
+    put_announced(fixture);
+    assert_told_after(fixture, "ip route add blackhole 10.1.0.0/24 table 119 proto bird",
+                      "routes-of-bird at table 119\n");
+    assert_told_after(fixture, "ip route del blackhole 10.1.0.0/24 table 119", "");
+    assert_told_after(fixture, "ip route add blackhole 198.51.100.0/24 proto bird",
+                      "routes-blackholed-by-bird at table main\n");
+    assert_told_after(fixture, "ip route replace blackhole 198.51.100.0/24 proto static",
+                      "routes-blackholed at table main\n");
+    assert_told_after(fixture, "ip route del blackhole 198.51.100.0/24", "");
+    assert_told_after(fixture,
+                      "ip rule add from 10.5.0.0/16 lookup 119 && "
+                      "ip rule add from 10.6.0.0/16 lookup 119",
+                      "rule-on-export-table at ip rule\nrule-on-export-table at ip rule\n");
+}
+
+static void what_leads_away_from_svc0_is_told(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->board.leads = (struct nat_leads){ 7, { IP_V4, { 10, 7, 0, 1 } }, { 0 } };
+    put_announced(fixture);
+    assert_told_after(fixture, "ip rule add pref 5 lookup 99", "");
+    assert_told_after(fixture, "ip route add 198.51.100.1 dev svc0p table 99",
+                      "address-led-away at Service d/s\n");
+    assert_told_after(fixture, "ip route replace unreachable 198.51.100.1 table 99",
+                      "address-way-refused at Service d/s\n");
+    assert_told_after(fixture, "ip rule del pref 5", "");
+}
+
+/* Only the effective ones: what is permitted can be taken again. */
+static void set_net_admin(bool may)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[2];
+    assert_int_equal(syscall(SYS_capget, &header, data), 0);
+    data[0].effective = may ? data[0].permitted : data[0].permitted & ~(1u << CAP_NET_ADMIN);
+    assert_int_equal(syscall(SYS_capset, &header, data), 0);
+}
+
+static void what_the_kernel_refuses_is_told(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->board.leads = (struct nat_leads){ 7, { IP_V4, { 10, 7, 0, 1 } }, { 0 } };
+    put_announced(fixture);
+    assert_int_equal(system("ip rule add pref 5 lookup 99"), 0);
+    assert_int_equal(kernel_read(fixture->kernel), 0);
+    set_net_admin(false);
+    assert_told_after(fixture, "true",
+                      "route-refused at 10.96.0.1/32 table 120\n"
+                      "route-refused at 198.51.100.1/32 table 119\n"
+                      "route-refused at 198.51.100.1/32 table 120\n"
+                      "rule-refused at ip rule\n");
+    set_net_admin(true);
+    assert_told_after(fixture, "true", "");
+}
+
+static void what_a_broken_manifest_may_name_is_kept(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->status.source.unknown_files = 1;
+    assert_told_after(fixture, "ip route add blackhole 10.99.0.0/27 table 119 proto 30",
+                      "routes-inherited at start\n");
+    fixture->status.source.unknown_files = 0;
+    assert_told_after(fixture, "true", "");
+    assert_int_equal(kernel_routes(fixture->kernel)->count, 0);
 }
 
 /* Somebody writes there, and no pass over the routes takes it for its business. */
@@ -423,6 +515,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_edits_equal_a_fresh_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_goes_before_the_source_has_synced, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_others_write_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_leads_away_from_svc0_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_the_kernel_refuses_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_broken_manifest_may_name_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_of_other_engines_are_left_to_them, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_loses_service_goes_before_anything_is_written, set_up,

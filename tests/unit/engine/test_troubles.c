@@ -69,7 +69,8 @@ static void a_refusal_is_told_in_the_kernels_words(void **state)
     assert_non_null(strstr(first->remedy, "CAP_NET_ADMIN"));
     const struct known_fault *second = fault_book_at(troubles->faults, 1);
     assert_non_null(strstr(second->message, "Invalid argument (Invalid table)"));
-    assert_null(second->remedy);
+    assert_string_equal(known_fault_code(second), "route-refused");
+    assert_non_null(second->remedy);
     assert_non_null(strstr(fault_book_at(troubles->faults, 2)->message, "refuses to delete"));
 }
 
@@ -88,6 +89,21 @@ static void a_source_that_is_probed_is_no_fault_for_a_while(void **state)
     refuse(troubles, "fd00::1/128", -EINVAL, "Invalid source address");
     assert_int_equal(fault_book_count(troubles->faults), 2);
     assert_non_null(strstr(fault_book_at(troubles->faults, 1)->remedy, "ip -6 address"));
+    assert_string_equal(known_fault_code(fault_book_at(troubles->faults, 1)),
+                        "route-refused-source");
+}
+
+static void a_refusal_with_a_cause_has_its_remedy(void **state)
+{
+    struct troubles *troubles = *state;
+    refuse(troubles, "10.0.0.1/32", -EEXIST, "");
+    refuse(troubles, "fd00::1/128", -EACCES, "Nexthop device: IPv6 is disabled on this device.");
+    const struct known_fault *taken = fault_book_at(troubles->faults, 0);
+    assert_string_equal(known_fault_code(taken), "route-slot-taken");
+    assert_non_null(strstr(taken->remedy, "ip route show table 119 10.0.0.1/32"));
+    const struct known_fault *off = fault_book_at(troubles->faults, 1);
+    assert_string_equal(known_fault_code(off), "route-refused-ipv6-off");
+    assert_non_null(strstr(off->remedy, "disable_ipv6=0"));
 }
 
 static void a_foreign_route_is_named(void **state)
@@ -96,6 +112,7 @@ static void a_foreign_route_is_named(void **state)
     struct route wanted = route_to("10.0.0.1/32", 31), foreign = route_to("10.0.0.1/32", 4);
     troubles_blocked(troubles, &wanted, &foreign, NULL);
     assert_int_equal(fault_book_count(troubles->faults), 1);
+    assert_string_equal(known_fault_code(fault_book_at(troubles->faults, 0)), "route-kept-out");
     assert_string_equal(fault_book_at(troubles->faults, 0)->message,
                         "blackhole 10.0.0.1/32 proto 31 is kept out by a foreign route: "
                         "blackhole 10.0.0.1/32 proto static");
@@ -260,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_TROUBLES(a_refusal_is_told_in_the_kernels_words),
+        WITH_TROUBLES(a_refusal_with_a_cause_has_its_remedy),
         WITH_TROUBLES(a_source_that_is_probed_is_no_fault_for_a_while),
         WITH_TROUBLES(a_foreign_route_is_named),
         WITH_TROUBLES(a_pass_settles_what_it_looked_at),
