@@ -3,7 +3,9 @@
  * The route engine on a real kernel, in a network namespace of its own, led by the pass as in the
  * daemon: after every random edit of the objects, the tables that incremental passes have left
  * equal a plan made from nothing, and a pass over everything finds nothing to do. Foreign routes
- * and drift included.
+ * and drift included, and what is told of them.
+ *
+ * This file is long because all its tests share one fixture: a kernel and what leads to it.
  */
 #include <errno.h>
 #include <linux/capability.h>
