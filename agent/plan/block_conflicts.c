@@ -142,7 +142,7 @@ static bool check_pool(const struct look *look, const struct address_block *bloc
     if (store_count(look->store, KIND_ADDRESS_POOL) == 0 || !*block->pool)
         return true;
     if (!object) {
-        object_raise(look->faults, &block->object, block_pool_missing, .pool = block->pool);
+        object_raise(look->faults, &block->object, block_pool_unknown, .pool = block->pool);
         return false;
     }
     const struct address_pool *pool = to_address_pool(object);

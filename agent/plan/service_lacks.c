@@ -84,7 +84,7 @@ static void tell_port(const struct look *look, const struct service_port *port,
     AUTOFREE char *text = port_text(port);
     look->faults->incomplete |= !text;
     if (!other)
-        tell(look, service_ports_missing, .port = text, .slice = slice->object.name);
+        tell(look, service_slice_without_ports, .port = text, .slice = slice->object.name);
     else if (other->port == 0)
         tell(look, service_port_unnumbered, .port = text, .slice = slice->object.name,
              .found = name);

@@ -5,6 +5,7 @@
 #include "exporting.h"
 #include "plan/agent_services.h"
 #include "plan/agent_services_diff.h"
+#include "raised.h"
 
 #define ID_HTTP "cluster-default-service1-http"
 #define ID_UDP  "cluster-default-service1-dns"
@@ -192,6 +193,8 @@ static void assert_ops(struct planned *planned, const agent_services_there *have
         text_addf(&ops, "%s %s\n", words[op->act], op->id);
     assert_string_equal(text_str(&ops), expected);
     assert_int_equal(faults.list.count, diff.foreign);
+    vec_each(const struct fault, fault, &faults.list)
+        assert_string_equal(code_of(fault), "consul-service-foreign");
 }
 
 static struct agent_service_there as_registered(const struct agent_service *service,

@@ -209,7 +209,7 @@ static void pools_that_are_not_there(void **state)
         "namespace-pool-unknown at Namespace shop: its annotation coil.cybozu.com/pool names gold, and no AddressPool is called so: its pods get no address\n");
     put_pool(&planning, "gold", "10.244.128.0/20");
     assert_conflicts(&planning,
-                     "block-pool-missing at AddressBlock b0: its pool default is not there\n");
+                     "block-pool-unknown at AddressBlock b0: its pool default is not there\n");
     put_pool(&planning, "default", "10.244.64.0/20");
     assert_conflicts(
         &planning,

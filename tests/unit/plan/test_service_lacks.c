@@ -52,7 +52,7 @@ static void a_port_that_no_slice_has(void **state)
     put_slice(&planning, "{name: h}", HERE);
     assert_lacks(&planning, "service-port-unnumbered");
     put_slice(&planning, "", HERE);
-    assert_lacks(&planning, "service-ports-missing");
+    assert_lacks(&planning, "service-slice-without-ports");
     put_slice(&planning, "{name: h, port: 8080}", HERE);
     assert_lacks(&planning, NULL);
 }
