@@ -19,6 +19,9 @@
 #include "base/remedy.h"
 #include "base/text.h"
 #include "client/kubeconfig.h"
+#include "faults/api.h"
+#include "faults/kubeconfig.h"
+#include "faults/raise.h"
 
 enum { KUBECONFIG_MAX = 1 << 20 };
 
@@ -93,12 +96,7 @@ static void tell_of_circle(const struct agent *agent, const struct kube_config *
     char text[IP_STRLEN];
     if (config->services.enabled && kube_config_address(kube, &ip) &&
         config_is_service_address(config, &ip))
-        faults_add(&faults, kube->server,
-                   "name a kubeconfig with the API server's own address, as kube-proxy has it "
-                   "(source.kubernetes.kubeconfig)",
-                   "the API is asked at %s, a ClusterIP that this agent itself has to serve: after "
-                   "a reboot neither can begin",
-                   ip_str(&ip, text));
+        fault_raise(&faults, kube->server, api_address_circular, .address = ip_str(&ip, text));
     (void)fault_book_replace(agent->status.faults, "kubernetes", "circle", &faults,
                              clock_wall_ms());
 }
@@ -236,8 +234,8 @@ static void reload_kubeconfig(struct agent *agent)
     AUTOFAULTS struct faults faults = { 0 };
     int r = follow_kubeconfig(agent, &faults);
     if (r < 0 && faults_none(&faults))
-        faults_add(&faults, agent->config->source.kubeconfig, remedy_for_file(r),
-                   "cannot be used: %s", strerror(-r));
+        fault_raise(&faults, agent->config->source.kubeconfig, kubeconfig_unusable,
+                    .reason = strerror(-r), .remedy = remedy_for_file(r));
     (void)fault_book_replace(agent->status.faults, "kubernetes", "kubeconfig", &faults,
                              clock_wall_ms());
 }

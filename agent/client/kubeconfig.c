@@ -18,6 +18,8 @@
 #include "base/base64.h"
 #include "base/text.h"
 #include "client/kubeconfig_check.h"
+#include "faults/kubeconfig.h"
+#include "faults/raise.h"
 #include "format/quote.h"
 #include "format/reader.h"
 
@@ -69,12 +71,6 @@ static const struct field user_fields[] = {
     { NULL },
 };
 
-static void refuse(struct reading *reading, const struct doc *node, const char *what)
-{
-    reading->failed = true;
-    doc_fault(reading->document, node, reading->errors, "%s", what);
-}
-
 /* The string of a field; NULL where it is absent, empty or wrong. */
 static const char *read_text(struct reading *reading, const struct doc *node)
 {
@@ -110,9 +106,10 @@ static void keep_data(struct reading *reading, const struct doc *node, char **fi
     int r = base64_decode(text, &bytes, &size);
     if (r == -ENOMEM)
         reading->no_memory = true;
-    else if (r < 0 || strlen(bytes) != size || !strstr(bytes, "-----BEGIN "))
-        refuse(reading, node, "is not PEM in base64");
-    else
+    else if (r < 0 || strlen(bytes) != size || !strstr(bytes, "-----BEGIN ")) {
+        reading->failed = true;
+        doc_raise(reading->document, node, reading->errors, kubeconfig_data_malformed);
+    } else
         keep(reading, field, TAKE_PTR(bytes));
 }
 
@@ -137,15 +134,26 @@ static void read_field(struct reading *reading, const struct field *field, const
         keep_data(reading, node, value, text);
 }
 
-/* How else to say who one is. */
-static const char *instead_of(const char *key)
+/* Whether a key is another way to say who one is. */
+static bool is_credential(const char *key)
 {
     static const char *const credentials[] = { "exec", "auth-provider", "username", "password" };
     for (size_t i = 0; i < ARRAY_SIZE(credentials); i++) {
         if (strcmp(credentials[i], key) == 0)
-            return ": write token, tokenFile or client-certificate and client-key in its place";
+            return true;
     }
-    return "";
+    return false;
+}
+
+static void refuse_key(struct reading *reading, const struct doc *member)
+{
+    reading->failed = true;
+    if (is_credential(member->key))
+        doc_raise_key(reading->document, member, reading->errors, kubeconfig_credential_unsupported,
+                      .key = member->key);
+    else
+        doc_raise_key(reading->document, member, reading->errors, kubeconfig_key_unsupported,
+                      .key = member->key);
 }
 
 static void read_fields(struct reading *reading, const struct field *fields, const struct doc *map)
@@ -154,13 +162,10 @@ static void read_fields(struct reading *reading, const struct field *fields, con
         const struct field *field = fields;
         while (field->key && strcmp(field->key, member->key) != 0)
             field++;
-        if (field->key) {
+        if (field->key)
             read_field(reading, field, member);
-        } else if (member->type != DOC_NULL) {
-            reading->failed = true;
-            doc_key_fault(reading->document, member, reading->errors, "%s is not supported%s",
-                          member->key, instead_of(member->key));
-        }
+        else if (member->type != DOC_NULL)
+            refuse_key(reading, member);
     }
 }
 
@@ -184,16 +189,16 @@ static const struct doc *find_named(struct reading *reading, const char *list, c
             continue;
         if (named) {
             reading->failed = true;
-            doc_fault(reading->document, node, reading->errors, "two entries have the name %s",
-                      quote(name, shown));
+            doc_raise(reading->document, node, reading->errors, kubeconfig_entry_repeated,
+                      .name = quote(name, shown));
             return NULL;
         }
         named = node;
     }
     const struct doc *content = doc_get(named, part);
     if (!named)
-        doc_fault(reading->document, nodes, reading->errors,
-                  "no entry has the name %s, which %s gives", quote(name, shown), key);
+        doc_raise(reading->document, nodes, reading->errors, kubeconfig_entry_missing,
+                  .name = quote(name, shown), .giver = key);
     else if (doc_expect(reading->document, content, DOC_MAP, reading->errors) >= 0)
         return content;
     reading->failed = true;
@@ -204,7 +209,8 @@ static void read_context(struct reading *reading)
 {
     const char *name = read_text(reading, doc_get(reading->document->root, "current-context"));
     if (!name) {
-        refuse(reading, NULL, "current-context is missing: which of the contexts to use");
+        reading->failed = true;
+        doc_raise(reading->document, NULL, reading->errors, kubeconfig_context_missing);
         return;
     }
     const struct doc *context = find_named(reading, "contexts", "current-context", name, "context");
@@ -213,8 +219,10 @@ static void read_context(struct reading *reading)
     if (cluster)
         read_fields(reading, cluster_fields,
                     find_named(reading, "clusters", "the context's cluster", cluster, "cluster"));
-    else if (!reading->failed)
-        refuse(reading, context, "the context names no cluster");
+    else if (!reading->failed) {
+        reading->failed = true;
+        doc_raise(reading->document, context, reading->errors, kubeconfig_cluster_missing);
+    }
     if (user)
         read_fields(reading, user_fields,
                     find_named(reading, "users", "the context's user", user, "user"));
@@ -227,8 +235,7 @@ int kube_config_load(const char *path, struct kube_config **ret_config, struct f
     if (r < 0)
         return r;
     if (r == 0 || document->root->type != DOC_MAP) {
-        faults_add(errors, path, "put a kubeconfig there: kubectl config view --minify --flatten",
-                   "is not a kubeconfig");
+        fault_raise(errors, path, kubeconfig_malformed);
         return -EBADMSG;
     }
     CLEANUP(kube_config_freep) struct kube_config *config = calloc(1, sizeof(*config));
@@ -252,9 +259,7 @@ int kube_config_in_cluster(const char *folder, struct kube_config **ret_config,
     const char *host = getenv("KUBERNETES_SERVICE_HOST");
     const char *port = getenv("KUBERNETES_SERVICE_PORT");
     if (!host || !*host || !port || !*port) {
-        faults_add(errors, "source.kubernetes", "name a kubeconfig",
-                   "without a kubeconfig the agent has to run in a pod, and this is none: "
-                   "KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set");
+        fault_raise(errors, "source.kubernetes", kubeconfig_needed);
         return -EBADMSG;
     }
     CLEANUP(kube_config_freep) struct kube_config *config = calloc(1, sizeof(*config));

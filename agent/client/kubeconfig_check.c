@@ -5,6 +5,8 @@
  * http to them.
  */
 #include "client/kubeconfig_check.h"
+#include "faults/kubeconfig.h"
+#include "faults/raise.h"
 
 #include <string.h>
 
@@ -67,16 +69,13 @@ static void check_urls(struct kube_config *config, const char *place, struct fau
     static const char *const servers[] = { "http://", "https://", NULL };
     static const char *const proxies[] = { "http://", "https://", "socks5://", NULL };
     if (!config->server)
-        faults_add(errors, place, "write server: https://HOST:6443 below clusters",
-                   "the cluster has no server");
+        fault_raise(errors, place, kubeconfig_server_missing);
     else if (!is_plain_url(config->server, servers, false))
-        faults_add(errors, place, "write server: https://HOST:6443",
-                   "server is not of the form https://HOST[:PORT][/PATH]");
+        fault_raise(errors, place, kubeconfig_server_malformed);
     else
         strip_slashes(config->server);
     if (config->proxy_url && !is_plain_url(config->proxy_url, proxies, true))
-        faults_add(errors, place, "write proxy-url: http://HOST:PORT, or take it out",
-                   "proxy-url is not of the form http://HOST:PORT (or https, socks5)");
+        fault_raise(errors, place, kubeconfig_proxy_malformed);
 }
 
 static void check_credentials(const struct kube_config *config, const char *place,
@@ -84,14 +83,11 @@ static void check_credentials(const struct kube_config *config, const char *plac
 {
     bool cert = config->cert_data || config->cert_file, key = config->key_data || config->key_file;
     if (cert && !key)
-        faults_add(errors, place, "name the key that belongs to it, or take it out",
-                   "client-certificate needs a client-key");
+        fault_raise(errors, place, kubeconfig_client_key_missing);
     if (key && !cert)
-        faults_add(errors, place, "name the certificate that belongs to it, or take it out",
-                   "client-key needs a client-certificate");
+        fault_raise(errors, place, kubeconfig_client_certificate_missing);
     if (config->token && !is_visible(config->token))
-        faults_add(errors, place, "write the token alone, or name its file: tokenFile",
-                   "token has characters that no token has");
+        fault_raise(errors, place, kubeconfig_token_malformed);
 }
 
 bool kube_config_check(struct kube_config *config, const char *place, struct faults *errors)
@@ -100,10 +96,8 @@ bool kube_config_check(struct kube_config *config, const char *place, struct fau
     check_urls(config, place, errors);
     check_credentials(config, place, errors);
     if (config->insecure && (config->ca_data || config->ca_file))
-        faults_add(errors, place, "take insecure-skip-tls-verify out",
-                   "insecure-skip-tls-verify and a certificate-authority exclude each other");
+        fault_raise(errors, place, kubeconfig_verification_conflicting);
     if (config->tls_server_name && !is_host_name(config->tls_server_name))
-        faults_add(errors, place, "write a name that the API's certificate has",
-                   "tls-server-name is not a host's name");
+        fault_raise(errors, place, kubeconfig_tls_name_malformed);
     return errors->list.count == before && !errors->incomplete;
 }

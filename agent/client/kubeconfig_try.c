@@ -17,6 +17,8 @@
 
 #include "client/kube_failure.h"
 #include "client/kube_setup.h"
+#include "faults/kubeconfig.h"
+#include "faults/raise.h"
 #include "loop/curl.h"
 
 DEFINE_CLEANUP(CURL *, curl_easy_cleanup);
@@ -77,7 +79,7 @@ static int try_tls(CURL *easy, const struct kube_config *config, const char *pla
     if (peer >= 0 && code != CURLE_SSL_CACERT_BADFILE)
         return 0; /* all was taken, and it was in vain, as it had to be */
     const char *remedy = kube_failure_read(code, 0, curl_error(code, error, words), config, why);
-    faults_add(errors, place, remedy, "%s", why);
+    fault_raise(errors, place, kubeconfig_tls_refused, .error = why, .remedy = remedy);
     return -EBADMSG;
 }
 
@@ -93,7 +95,7 @@ int kube_config_try(const char *path, struct faults *errors)
         return r;
     r = kube_setup(easy, config, &call, &lists, error);
     if (r < 0) {
-        faults_add(errors, path, "mend what it names in the kubeconfig", "%s", error);
+        fault_raise(errors, path, kubeconfig_setup_failed, .reason = error);
         return r;
     }
     bool tls = strncmp(config->server, "https:", 6) == 0;

@@ -200,5 +200,5 @@ void plan_export_check(const struct export_config *config, struct faults *faults
     }
     if (exported_key(&nobody, config->key_template, &key, &wrong) == -EINVAL)
         fault_raise(faults, "consul.keyTemplate", export_template_wrong,
-                    .template = config->key_template, .reason = wrong);
+                    .pattern = config->key_template, .reason = wrong);
 }

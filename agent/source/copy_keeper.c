@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/remedy.h"
+#include "faults/api.h"
+#include "faults/raise.h"
 #include "loop/backoff.h"
 #include "loop/deferred.h"
 #include "loop/timer.h"
@@ -85,10 +87,13 @@ static void give_up(struct copy_keeper *keeper, int error)
     const struct copy_status *copy = &keeper->options.status->copy;
     AUTOFAULTS struct faults faults = { 0 };
     char when[CLOCK_STRLEN];
-    faults_add(&faults, copy->path, remedy_for_file(error),
-               "the copy of the last known objects can't be written: %s; %s%s", strerror(-error),
-               copy->written_wall_ms ? "there is that of " : "there is none",
-               copy->written_wall_ms ? clock_rfc3339(copy->written_wall_ms, when) : "");
+    if (copy->written_wall_ms)
+        fault_raise(&faults, copy->path, copy_outdated, .reason = strerror(-error),
+                    .written = clock_rfc3339(copy->written_wall_ms, when),
+                    .remedy = remedy_for_file(error));
+    else
+        fault_raise(&faults, copy->path, copy_unwritten, .reason = strerror(-error),
+                    .remedy = remedy_for_file(error));
     tell(keeper, "copy", &faults);
     copy_writer_free(TAKE_PTR(keeper->writer));
     keeper->due_ms = clock_mono_ms() + backoff_next(&keeper->retry);
@@ -156,8 +161,6 @@ static void on_timer(void *context)
         give_up(keeper, r);
 }
 
-static const char start_remedy[] = "mend what keeps it from being read, which is told beside this";
-
 /* What an operator has to know while the source has not been read since the start. */
 static void tell_of_start(const struct copy_keeper *keeper)
 {
@@ -166,14 +169,10 @@ static void tell_of_start(const struct copy_keeper *keeper)
     AUTOFAULTS struct faults faults = { 0 };
     char when[CLOCK_STRLEN];
     if (status->copy.in_force)
-        faults_add(&faults, server, start_remedy,
-                   "has not been read since the start: what it said until %s is in force, and "
-                   "nothing is removed",
-                   clock_rfc3339(status->copy.as_of_wall_ms, when));
+        fault_raise(&faults, server, api_copy_in_force,
+                    .as_of = clock_rfc3339(status->copy.as_of_wall_ms, when));
     else if (!status->source.synced)
-        faults_add(&faults, server, start_remedy,
-                   "has not been read since the start, and there is no copy of what it said "
-                   "before: what stands in the kernel stays as it is");
+        fault_raise(&faults, server, api_never_read);
     tell(keeper, "start", &faults);
 }
 

@@ -17,6 +17,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "faults/api.h"
+#include "faults/raise.h"
 #include "loop/deferred.h"
 #include "source/kube_pulse.h"
 #include "source/reflector.h"
@@ -44,13 +46,10 @@ static void tell_of_kind(const struct kube_source *source, const struct reflecto
     AUTOFAULTS struct faults faults = { 0 };
     const char *name = reflector->status->kind;
     if (reflector_fails(reflector) && !reflector->unreachable)
-        faults_add(&faults, name, reflector->remedy,
-                   "is not in sync: %s; what is known of it stays in force",
-                   reflector->status->error);
+        fault_raise(&faults, name, api_kind_out_of_sync, .error = reflector->status->error,
+                    .remedy = reflector->remedy);
     if (reflector->needed && reflector->status->state == KUBE_ABSENT)
-        faults_add(&faults, name, KUBE_DEFINITIONS_REMEDY "crds.yaml",
-                   "the API has no such kind, which the configuration needs: its definition is "
-                   "missing");
+        fault_raise(&faults, name, api_kind_missing);
     kube_objects_faults(&reflector->objects, &faults);
     tell(source, name, &faults);
 }
@@ -69,17 +68,17 @@ static bool is_local(const char *url)
 /* The word of who asked for something, and failed, before that of who only asks. */
 static void tell_unreachable(const struct kube_source *source, struct faults *faults)
 {
-    static const char told[] = "the API can't be reached: %s; all that is known stays in force";
     for (size_t i = 0; i < source->count; i++) {
         const struct reflector *reflector = &source->reflectors[i];
         if (!reflector_fails(reflector) || !reflector->unreachable)
             continue;
-        faults_add(faults, source->server, reflector->remedy, told, reflector->status->error);
+        fault_raise(faults, source->server, api_unreachable, .error = reflector->status->error,
+                    .remedy = reflector->remedy);
         return;
     }
     const char *remedy, *why = kube_pulse_lost(source->pulse, &remedy);
     if (why)
-        faults_add(faults, source->server, remedy, told, why);
+        fault_raise(faults, source->server, api_unreachable, .error = why, .remedy = remedy);
 }
 
 static void tell_of_api(const struct kube_source *source)
@@ -87,12 +86,9 @@ static void tell_of_api(const struct kube_source *source)
     AUTOFAULTS struct faults faults = { 0 };
     const struct kube_config *config = kube_client_config(source->client);
     if (config->insecure)
-        faults_add(&faults, source->server, "give the cluster's CA instead",
-                   "the API's certificate is not verified (insecure-skip-tls-verify): who stands "
-                   "in between can say anything");
+        fault_raise(&faults, source->server, api_certificate_unverified);
     else if (strncmp(config->server, "http:", 5) == 0 && !is_local(config->server))
-        faults_add(&faults, source->server, "use https",
-                   "the API is asked without TLS: who stands in between can say anything");
+        fault_raise(&faults, source->server, api_without_tls);
     tell_unreachable(source, &faults);
     tell(source, "", &faults);
 }

@@ -18,6 +18,7 @@
 #include <curl/curl.h>
 
 #include "base/text.h"
+#include "faults/api.h"
 #include "format/quote.h"
 #include "source/kube_version.h"
 #include "source/reflector.h"
@@ -74,8 +75,7 @@ static int read_item(struct reflector *reflector, const struct json_part *part,
     struct object_name name;
     if (!kube_objects_name(&reflector->objects, document->root, &name)) {
         AUTOFAULTS struct faults why = { 0 };
-        doc_fault(document, document->root, &why,
-                  "an element of the list has no name that an object can have");
+        doc_raise(document, document->root, &why, api_element_nameless);
         return list_refused_part(reflector, part->text, &why);
     }
     int r = kube_objects_put(&reflector->objects, document, document->root, &name);

@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "faults/api.h"
+#include "faults/raise.h"
 #include "format/json_text.h"
 #include "format/quote.h"
 #include "source/kube.h"
@@ -162,8 +164,8 @@ static int check_kind(const struct kube_objects *objects, const struct document 
     const char *other = kube_objects_other_kind(objects, root);
     if (!other)
         return 1;
-    doc_fault(document, doc_get(root, "kind"), errors, "the API says that it is a %s",
-              quote(other, shown));
+    doc_raise(document, doc_get(root, "kind"), errors, api_object_kind_wrong,
+              .kind = quote(other, shown));
     return -EBADMSG;
 }
 
@@ -378,11 +380,9 @@ void kube_objects_faults(const struct kube_objects *objects, struct faults *faul
             faults_add_copy(faults, fault->place, fault);
     }
     if (objects->troubles.count > MOST_TOLD)
-        faults_add(faults, kind_name(objects->kind), "mend those that are told, and see which come",
-                   objects->troubles.count < MOST_KEPT
-                       ? "%zu more objects have faults"
-                       : "%zu more objects or still more have faults",
-                   objects->troubles.count - MOST_TOLD);
+        fault_raise(faults, kind_name(objects->kind), api_faults_untold,
+                    .count = (int64_t)objects->troubles.count - MOST_TOLD,
+                    .capped = objects->troubles.count >= MOST_KEPT);
 }
 
 size_t kube_objects_unknown(const struct kube_objects *objects)

@@ -15,6 +15,7 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/api.h"
 #include "format/quote.h"
 #include "loop/curl.h"
 #include "source/kube_version.h"
@@ -122,7 +123,7 @@ static int read_event(struct reflector *reflector, const struct json_part *part,
     }
     if (r < 0) {
         AUTOFAULTS struct faults why = { 0 };
-        doc_fault(document, object, &why, "an event of the watch has no object with a name");
+        doc_raise(document, object, &why, api_event_nameless);
         return watch_refused_part(reflector, part->text, &why);
     }
     if (!bookmark)

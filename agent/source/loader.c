@@ -26,6 +26,8 @@
 #include "base/macro.h"
 #include "base/remedy.h"
 #include "base/text.h"
+#include "faults/manifests.h"
+#include "faults/raise.h"
 #include "loop/timer.h"
 #include "source/conflicts.h"
 
@@ -122,8 +124,8 @@ static void wait_for(struct loader *loader, struct file *file, int64_t delay_ms)
 static void try_later(struct loader *loader, struct file *file, int error)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    faults_add(&faults, file->name, remedy_for_file(error), "%s; it is tried again every second",
-               strerror(-error));
+    fault_raise(&faults, file->name, manifest_retried, .reason = strerror(-error),
+                .remedy = remedy_for_file(error));
     loader_tell(loader, file->name, &faults);
     note_broken(loader, file, true);
     wait_for(loader, file, RETRY_MS);

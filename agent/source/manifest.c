@@ -15,6 +15,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "faults/manifests.h"
+#include "faults/raise.h"
 #include "source/loader.h"
 
 struct manifest_source {
@@ -120,18 +122,13 @@ static void on_lost(void *context, int error)
     struct manifest_source *source = context;
     struct loader *loader = &source->loader;
     AUTOFAULTS struct faults faults = { 0 };
-    const char *kept = "what was read before stays in force";
     if (error == -ENOENT)
-        faults_add(&faults, loader->directory, "make it, or name another in the configuration",
-                   "the folder of manifests is missing; %s", kept);
+        fault_raise(&faults, loader->directory, manifest_folder_missing);
     else if (error == -ENOSPC || error == -EMFILE)
-        faults_add(&faults, loader->directory,
-                   "raise fs.inotify.max_user_watches and fs.inotify.max_user_instances",
-                   "the folder of manifests can't be watched; %s", kept);
+        fault_raise(&faults, loader->directory, manifest_folder_unwatched);
     else
-        faults_add(&faults, loader->directory,
-                   "name a folder in source.manifests that agentd's user may read",
-                   "the folder of manifests can't be read: %s; %s", strerror(-error), kept);
+        fault_raise(&faults, loader->directory, manifest_folder_unreadable,
+                    .reason = strerror(-error));
     loader_tell(loader, "", &faults);
     source->lost = true;
     loader_schedule(loader);

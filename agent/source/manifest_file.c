@@ -26,6 +26,8 @@
 #include "base/macro.h"
 #include "base/remedy.h"
 #include "base/text.h"
+#include "faults/manifests.h"
+#include "faults/raise.h"
 #include "model/endpoints.h"
 
 enum {
@@ -81,53 +83,44 @@ static void refuse(struct manifest_file *file, struct faults *errors)
     objects_done(&file->objects);
     size_t dropped = faults_move(&file->errors, errors, MOST_FAULTS - file->errors.list.count);
     if (dropped > 0 || (file->reader && file->errors.list.count == MOST_FAULTS))
-        faults_add(&file->errors, file->name, "mend these, and see which come",
-                   "there may be more errors; these are the first %d", MOST_FAULTS);
-}
-
-static void refuse_whole(struct manifest_file *file, const char *remedy, const char *message)
-{
-    AUTOFAULTS struct faults errors = { 0 };
-    faults_add(&errors, file->name, remedy, "%s", message);
-    refuse(file, &errors);
+        fault_raise(&file->errors, file->name, manifest_errors_untold, .limit = MOST_FAULTS);
 }
 
 static void refuse_error(struct manifest_file *file, int error)
 {
+    AUTOFAULTS struct faults errors = { 0 };
     if (error == ELOOP)
-        refuse_whole(file, "make it a link to a manifest, or a manifest itself",
-                     "is a link that leads in a circle");
+        fault_raise(&errors, file->name, manifest_link_circular);
     else if (error == ENOENT)
-        refuse_whole(file, "make it a link to a manifest, or a manifest itself",
-                     "is a link that leads nowhere");
+        fault_raise(&errors, file->name, manifest_link_dangling);
     else if (error == EACCES || error == EPERM)
-        refuse_whole(file, "let the user that the agent runs as read it", "may not be read");
+        fault_raise(&errors, file->name, manifest_denied);
     else
-        refuse_whole(file, remedy_for_file(error), strerror(error));
+        fault_raise(&errors, file->name, manifest_unopened, .reason = strerror(error),
+                    .remedy = remedy_for_file(error));
+    refuse(file, &errors);
 }
 
 static const char *type_name(mode_t mode)
 {
-    return S_ISDIR(mode)    ? "is a folder, not a file"
-           : S_ISFIFO(mode) ? "is a named pipe, not a file"
-           : S_ISSOCK(mode) ? "is a socket, not a file"
-                            : "is a device, not a file";
+    return S_ISDIR(mode)    ? "a folder"
+           : S_ISFIFO(mode) ? "a named pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
 }
 
 /* True if what the path leads to may be opened; otherwise the file is refused. */
 static bool acceptable(struct manifest_file *file, const struct stat *st, uint64_t max_bytes)
 {
-    file->id = id_of(st);
-    if (!S_ISREG(st->st_mode)) {
-        refuse_whole(file, "put a manifest there, or take it away", type_name(st->st_mode));
-        return false;
-    }
-    if ((uint64_t)st->st_size <= max_bytes)
-        return true;
     AUTOFAULTS struct faults errors = { 0 };
-    faults_add(&errors, file->name, "split it into several files",
-               "has %" PRIu64 " bytes; the limit for one file is %" PRIu64, (uint64_t)st->st_size,
-               max_bytes);
+    file->id = id_of(st);
+    if (!S_ISREG(st->st_mode))
+        fault_raise(&errors, file->name, manifest_not_file, .type = type_name(st->st_mode));
+    else if ((uint64_t)st->st_size <= max_bytes)
+        return true;
+    else
+        fault_raise(&errors, file->name, manifest_too_long, .size = st->st_size,
+                    .limit = (int64_t)max_bytes);
     refuse(file, &errors);
     return false;
 }
@@ -233,12 +226,12 @@ static void refuse_duplicates(struct manifest_file *file)
         const struct object *first = file->objects.items[i - 1], *second = file->objects.items[i];
         if (object_key_cmp(first, second) != 0)
             continue;
-        char place[320]; /* a file name has at most 255 bytes */
-        snprintf(place, sizeof(place), "%s:%" PRIu32, file->name, second->line);
-        faults_add(&errors, place, "remove one of them",
-                   "%s %s%s%s stands in this file already, at %s:%" PRIu32, kind_name(second->kind),
-                   second->namespace, second->namespace[0] ? "/" : "", second->name, file->name,
-                   first->line);
+        AUTOFREE char *place = text_format("%s:%" PRIu32, file->name, second->line);
+        AUTOFREE char *at = text_format("%s:%" PRIu32, file->name, first->line);
+        AUTOFREE char *object = text_format("%s %s%s%s", kind_name(second->kind), second->namespace,
+                                            second->namespace[0] ? "/" : "", second->name);
+        errors.incomplete |= !at || !object;
+        fault_raise(&errors, place, manifest_object_repeated, .object = object, .first = at);
     }
     if (!faults_none(&errors))
         refuse(file, &errors);
@@ -297,8 +290,8 @@ int manifest_file_read(struct manifest_file *file, int64_t until_us)
 void manifest_file_faults(struct manifest_file *file, struct faults *faults)
 {
     if (file->more_warnings > 0)
-        faults_add(&file->warnings, file->name, "mend those that are shown, and see which come",
-                   "%" PRIu64 " more warnings are not shown", file->more_warnings);
+        fault_raise(&file->warnings, file->name, manifest_warnings_untold,
+                    .count = (int64_t)file->more_warnings);
     file->more_warnings = 0;
     (void)faults_move(faults, &file->errors, SIZE_MAX);
     (void)faults_move(faults, &file->warnings, SIZE_MAX);

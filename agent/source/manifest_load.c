@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/remedy.h"
+#include "faults/documents.h"
+#include "faults/raise.h"
 #include "source/file_keys.h"
 #include "source/folder.h"
 #include "source/manifest.h"
@@ -46,7 +48,8 @@ int manifest_load(const char *directory, uint64_t max_file_bytes, struct store *
     AUTONAMES name_list names = { 0 };
     int r = folder_names(directory, &names);
     if (r < 0) {
-        faults_add(faults, directory, remedy_for_file(r), "can't be read: %s", strerror(-r));
+        fault_raise(faults, directory, document_read_failed, .reason = strerror(-r),
+                    .remedy = remedy_for_file(r));
         return r;
     }
     for (size_t i = 0; i < names.count; i++) {
@@ -58,7 +61,8 @@ int manifest_load(const char *directory, uint64_t max_file_bytes, struct store *
         if (r == -ENOENT)
             continue;
         if (r < 0) {
-            faults_add(faults, name, remedy_for_file(r), "can't be read: %s", strerror(-r));
+            fault_raise(faults, name, document_read_failed, .reason = strerror(-r),
+                        .remedy = remedy_for_file(r));
             return r;
         }
         manifest_file_faults(file, faults);

@@ -11,6 +11,8 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/api.h"
+#include "faults/raise.h"
 
 enum { FAULTS_MAX = 100 };
 
@@ -88,10 +90,11 @@ void refusals_faults(struct refusals *refusals, struct faults *faults)
     size_t told = 0;
     sorted_each(const struct refusal, row, &refusals->rows) {
         if (told++ < FAULTS_MAX)
-            faults_add(faults, row->place, row->remedy, "%s", row->message);
+            fault_raise(faults, row->place, api_write_refused, .error = row->message,
+                        .remedy = row->remedy);
     }
     if (told > FAULTS_MAX)
-        faults_add(faults, "Kubernetes API", "mend those that are told, and see which come",
-                   "writes about %zu more objects are refused", told - FAULTS_MAX);
+        fault_raise(faults, "Kubernetes API", api_writes_untold,
+                    .count = (int64_t)(told - FAULTS_MAX));
     refusals->changed = false;
 }

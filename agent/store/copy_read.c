@@ -15,6 +15,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "faults/api.h"
+#include "faults/raise.h"
 #include "format/json_splitter.h"
 #include "store/copy.h"
 #include "store/copy_chain.h"
@@ -41,23 +43,11 @@ static void reader_done(struct copy_reader *reader)
     faults_done(&reader->refused);
 }
 
-/* Says why the whole is not used. */
-static int refuse(const struct copy_reader *reader, const char *format, ...) PRINTF_LIKE(2, 3);
-static int refuse(const struct copy_reader *reader, const char *format, ...)
-{
-    AUTOTEXT struct text why = { 0 };
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&why, format, args);
-    va_end(args);
-    faults_add(reader->faults, reader->path, "it is replaced when the API server has been read",
-               "the copy of the last known objects is not used: %s", text_str(&why));
-    return -EBADMSG;
-}
-
 static int refuse_damaged(const struct copy_reader *reader, const char *what)
 {
-    return refuse(reader, "it is damaged: %s in line %" PRIu64, what, reader->chain.lines + 1);
+    fault_raise(reader->faults, reader->path, copy_damaged, .what = what,
+                .line = (int64_t)reader->chain.lines + 1);
+    return -EBADMSG;
 }
 
 /* A member that is a string; "" if it is none. */
@@ -85,20 +75,24 @@ static void read_kinds(const struct doc *kinds, struct copy_head *head)
 
 static int read_head(struct copy_reader *reader, const struct doc *root)
 {
-    const char *format = text_of(root, "fingerpostCopy");
+    const char *format = text_of(root, "fingerpostCopy"), *node = text_of(root, "node");
+    const char *server = text_of(root, "server");
     const struct copy_owner *owner = reader->owner;
     char known[16];
     (void)snprintf(known, sizeof(known), "%d", COPY_FORMAT);
     if (!*format)
         return refuse_damaged(reader, "no head");
     if (strcmp(format, known) != 0)
-        return refuse(reader, "it is of format %s, and this agent reads %s", format, known);
-    if (strcmp(text_of(root, "node"), owner->node) != 0)
-        return refuse(reader, "it is of node %s, and this is %s", text_of(root, "node"),
-                      owner->node);
-    if (strcmp(text_of(root, "server"), owner->server) != 0)
-        return refuse(reader, "it is from %s, and this agent asks %s", text_of(root, "server"),
-                      owner->server);
+        fault_raise(reader->faults, reader->path, copy_format_unknown, .format = format,
+                    .known = known);
+    else if (strcmp(node, owner->node) != 0)
+        fault_raise(reader->faults, reader->path, copy_of_other_node, .node = node,
+                    .own = owner->node);
+    else if (strcmp(server, owner->server) != 0)
+        fault_raise(reader->faults, reader->path, copy_of_other_server, .server = server,
+                    .own = owner->server);
+    if (!faults_none(reader->faults))
+        return -EBADMSG;
     reader->head->written_wall_ms = time_of(root, "writtenAt");
     read_kinds(doc_get(root, "kinds"), reader->head);
     return 0;
@@ -124,10 +118,11 @@ static void leave_out(struct copy_reader *reader, const struct doc *root,
     AUTOTEXT struct text place = { 0 };
     text_addf(&place, "%s %s/%s", text_of(root, "kind"), text_of(metadata, "namespace"),
               text_of(metadata, "name"));
-    faults_add(&reader->refused, text_str(&place),
-               "wait until the API is read again, which has it as it is now",
-               "is left out of what was kept on disk: %s",
-               errors->list.count ? errors->list.items[0].message : "not a kind that is known");
+    if (errors->list.count)
+        fault_raise(&reader->refused, text_str(&place), copy_object_invalid,
+                    .reason = errors->list.items[0].message);
+    else
+        fault_raise(&reader->refused, text_str(&place), copy_object_unknown);
 }
 
 static int read_object(struct copy_reader *reader, const struct document *document)
@@ -194,7 +189,7 @@ static int read_file(struct copy_reader *reader, int fd, struct json_splitter *s
             continue;
         if (size < 0) {
             int error = errno;
-            (void)refuse(reader, "it can't be read: %s", strerror(error));
+            fault_raise(reader->faults, reader->path, copy_unreadable, .reason = strerror(error));
             return -error;
         }
         if (size == 0)
@@ -229,7 +224,7 @@ int copy_load(const char *path, const struct copy_owner *owner, const char *orig
     if (fd < 0) {
         int error = errno;
         if (error != ENOENT)
-            (void)refuse(&reader, "it can't be opened: %s", strerror(error));
+            fault_raise(faults, path, copy_unopened, .reason = strerror(error));
         return error == ENOENT ? 0 : -error;
     }
     CLEANUP(json_splitter_freep)

@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "base/vec.h"
+#include "faults/manifests.h"
+#include "faults/raise.h"
 #include "model/endpoint_slice.h"
 
 /* The slice that is in their way, if this is the first of its Service that is left out. */
@@ -26,15 +28,14 @@ static void add_fault(const struct endpoint_slice *slice, const struct endpoint_
                       struct faults *faults)
 {
     const struct object *object = &slice->object;
-    AUTOTEXT struct text place = { 0 };
+    AUTOTEXT struct text place = { 0 }, name = { 0 };
     if (*object->file)
         text_addf(&place, "%s:%u", object->file, object->line);
     else
         text_addf(&place, "Endpoints %s/%s", object->namespace, slice->service);
-    faults_add(faults, text_str(&place),
-               "take one of the two out; EndpointSlices are what the API would go by",
-               "Endpoints %s/%s are ignored: the Service has EndpointSlice %s", object->namespace,
-               slice->service, rival->object.name);
+    text_addf(&name, "%s/%s", object->namespace, slice->service);
+    fault_raise(faults, text_str(&place), endpoints_ignored, .endpoints = text_str(&name),
+                .slice = rival->object.name);
 }
 
 static int key_cmp(const void *a, const void *b)

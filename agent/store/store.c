@@ -18,6 +18,8 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/manifests.h"
+#include "faults/raise.h"
 #include "model/endpoint_slice.h"
 #include "store/entry.h"
 #include "store/index_table.h"
@@ -405,19 +407,17 @@ static void add_place(struct text *text, const struct offer *offer)
 static void add_conflict(const struct entry *entry, struct faults *faults)
 {
     const struct object *object = entry_winner(entry);
-    AUTOTEXT struct text place = { 0 }, places = { 0 };
+    AUTOTEXT struct text place = { 0 }, first = { 0 }, others = { 0 };
+    int64_t count = 0;
     text_addf(&place, "%s %s%s%s", kind_name(object->kind), object->namespace,
               *object->namespace ? "/" : "", object->name);
-    add_place(&places, entry->offers);
-    text_add(&places, " counts, ");
+    add_place(&first, entry->offers);
     for (const struct offer *offer = entry->offers->next; offer; offer = offer->next) {
-        add_place(&places, offer);
-        if (offer->next)
-            text_add(&places, ", ");
+        text_add(&others, count++ > 0 ? ", " : "");
+        add_place(&others, offer);
     }
-    text_add(&places, entry->offers->next->next ? " do not" : " does not");
-    faults_add(faults, text_str(&place), "keep it in one place", "is there more than once: %s",
-               text_str(&places));
+    fault_raise(faults, text_str(&place), object_repeated, .first = text_str(&first),
+                .others = text_str(&others), .count = count);
 }
 
 static int conflict_cmp(const void *a, const void *b)

@@ -22,10 +22,10 @@ ALLOWED = {
     "loop": (("base",), ("libsystemd", "libcurl", "libmicrohttpd")),
     "config": (("base", "format"), ()),
     "model": (("base", "faults", "format"), ()),
-    "store": (("base", "format", "model"), ()),
-    "client": (("base", "format", "loop"), ("libcurl", "libsystemd")),
+    "store": (("base", "faults", "format", "model"), ()),
+    "client": (("base", "faults", "format", "loop"), ("libcurl", "libsystemd")),
     "source": (
-        ("base", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
+        ("base", "faults", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
     ),
     "plan": (
         ("base", "faults", "format", "config", "model", "store", "bpf/abi.h", "bpf/flow_abi.h"), ("kernel",)
@@ -69,7 +69,7 @@ ALLOWED = {
     ),
     "agentd": (
         (
-            "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
+            "base", "faults", "format", "loop", "config", "model", "store", "client", "source", "plan",
             "pools", "standing", "apply", "status", "engine", "health", "bgp", "report", "segment",
             "api",
         ),
