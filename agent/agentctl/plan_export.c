@@ -14,6 +14,8 @@
 #include "agentctl/output.h"
 #include "base/clock.h"
 #include "config/controller_config.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 #include "plan/export.h"
 
 int plan_exports(const struct ctl *ctl, const struct store *store, struct planned_exports *ret,
@@ -26,8 +28,7 @@ int plan_exports(const struct ctl *ctl, const struct store *store, struct planne
         return r;
     const struct export_config *config = &ret->config->exports;
     if (!config->cluster) {
-        faults_add(faults, ctl->controller, "name this cluster in Consul there",
-                   "nothing is exported: consul.clusterID is not set");
+        fault_raise(faults, ctl->controller, export_cluster_unset);
         return 0;
     }
     plan_export_check(config, faults);

@@ -22,6 +22,8 @@
 #include "engine/nat/nat_engine.h"
 #include "engine/pods/pods_engine.h"
 #include "engine/routes/route_engine.h"
+#include "faults/node.h"
+#include "faults/raise.h"
 #include "health/endpoint.h"
 #include "loop/activation.h"
 
@@ -30,9 +32,8 @@ static int kept(const struct api_call *call, const struct agent *agent, int r)
 {
     AUTOFREE char *place = text_format("%s/standing.json", agent->config->paths.state);
     if (r < 0 && r != -EALREADY)
-        faults_add(call->faults, place ? place : "standing.json", remedy_for_file(r),
-                   "can't be written: %s; this node stays as it was until that is mended",
-                   strerror(-r));
+        fault_raise(call->faults, place, node_drain_unwritten, .reason = strerror(-r),
+                    .remedy = remedy_for_file(r));
     return r;
 }
 
@@ -151,10 +152,7 @@ static void tell_socket(struct agent *agent, int error)
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFREE char *path = text_format("%s/agentd.sock", agent->config->paths.run);
     if (error < 0)
-        faults_add(&faults, path ? path : "agentd.sock",
-                   "systemctl restart agentd.socket agentd, which makes folder and socket anew",
-                   "somebody has removed this socket, and it can't be made again: %s",
-                   strerror(-error));
+        fault_raise(&faults, path, node_socket_removed, .reason = strerror(-error));
     (void)fault_book_replace(agent->status.faults, "api", "socket", &faults, clock_wall_ms());
 }
 

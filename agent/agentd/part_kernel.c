@@ -14,6 +14,8 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "faults/node.h"
+#include "faults/raise.h"
 
 enum { ROOM_MIN = 64 * 1024 /* bytes: what is noted in the state folder, twice */ };
 
@@ -75,19 +77,16 @@ static void tell_state(struct agent *agent, int error, int write_error)
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (write_error < 0 && error == 0)
-        faults_add(&faults, agent->config->paths.state,
-                   write_error == -EROFS
-                       ? "mount -o remount,rw; dmesg says why the kernel made it so"
-                   : write_error == -ENOSPC ? "make room on that file system: df -h; df -i"
-                                            : "let agentd's user write there",
-                   "nothing can be written here any more: %s; what was noted before stays",
-                   strerror(-write_error));
+        fault_raise(&faults, agent->config->paths.state, node_state_unwritable,
+                    .reason = strerror(-write_error),
+                    .remedy = write_error == -EROFS
+                                  ? "mount -o remount,rw; dmesg says why the kernel made it so"
+                              : write_error == -ENOSPC
+                                  ? "make room on that file system: df -h; df -i"
+                                  : "let agentd's user write there");
     if (error < 0)
-        faults_add(&faults, agent->config->paths.state,
-                   "keep the cleaner away from it, and run: systemctl restart agentd, which makes "
-                   "all of it anew",
-                   "somebody has removed this folder or its files, and it can't be made again: %s",
-                   strerror(-error));
+        fault_raise(&faults, agent->config->paths.state, node_state_removed,
+                    .reason = strerror(-error));
     (void)fault_book_replace(agent->status.faults, "node", "state", &faults, clock_wall_ms());
 }
 

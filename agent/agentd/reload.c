@@ -9,14 +9,15 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/remedy.h"
+#include "faults/config.h"
+#include "faults/raise.h"
 
 static void must_not_change(struct faults *faults, const char *path, const char *key,
                             const char *old, const char *fresh)
 {
     if (strcmp(old, fresh) == 0)
         return;
-    faults_add(faults, path, "restart agentd, or put the old value back",
-               "%s cannot change while agentd runs (%s -> %s)", key, old, fresh);
+    fault_raise(faults, path, config_key_fixed, .key = key, .old = old, .fresh = fresh);
 }
 
 static void number_must_not_change(struct faults *faults, const char *path, const char *key,
@@ -85,7 +86,8 @@ struct config *reload_config(const char *path, const struct config *current, str
     if (r == 0)
         check_fixed_keys(path, current, fresh, &faults);
     if (r < 0 && faults_none(&faults))
-        faults_add(&faults, path, remedy_for_file(r), "cannot be loaded: %s", strerror(-r));
+        fault_raise(&faults, path, config_unloadable, .reason = strerror(-r),
+                    .remedy = remedy_for_file(r));
 
     status->config_refused = !faults_none(&faults);
     (void)fault_book_replace(status->faults, "config", "", &faults, clock_wall_ms());

@@ -17,6 +17,8 @@
 #include <sys/socket.h>
 
 #include "base/text.h"
+#include "faults/export.h"
+#include "faults/raise.h"
 
 #define PREFIX "kube-service-exporter."
 
@@ -71,9 +73,9 @@ static int open_socket(struct statsd *statsd, struct faults *faults)
         freeaddrinfo(list);
     }
     if (statsd->fd < 0)
-        faults_add(faults, "consul.dogstatsd.address", "correct it, and start anew",
-                   "no metrics are sent to %s: %s", statsd->options.address,
-                   error ? gai_strerror(error) : "there is no way to it");
+        fault_raise(faults, "consul.dogstatsd.address", export_metrics_unsent,
+                    .address = statsd->options.address,
+                    .reason = error ? gai_strerror(error) : "there is no way to it");
     return 0;
 }
 

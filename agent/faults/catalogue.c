@@ -10,6 +10,7 @@
 #include "faults/bgp.h"
 #include "faults/blocks.h"
 #include "faults/claims.h"
+#include "faults/config.h"
 #include "faults/controller.h"
 #include "faults/deletions.h"
 #include "faults/documents.h"

@@ -12,11 +12,8 @@
  * read again, later each time, but consul.resync later at most, until that succeeds; so it is
  * after writes, until a reading finds nothing to do or something else is wanted: two who write
  * against each other do so ever less often, and what changes often here is told at once.
- *
- * Nothing is planned before what is wanted is known, and nothing removed before the source has
- * synced.
- *
- * Requests are told by DogStatsD as kube-service-exporter tells its own, where that is asked for.
+ * Nothing is planned before what is wanted is known, nor removed before the source has synced.
+ * Requests are counted by DogStatsD as kube-service-exporter does, where that is configured.
  */
 #include "report/consul_keeper.h"
 

@@ -19,7 +19,8 @@ AGENT = REPOSITORY / "agent"
 UPDATE = bool(os.environ.get("GOLDEN_UPDATE"))
 
 # Rooms that raise faults of the catalogue only: no sentence of a fault stands in them.
-CONVERTED = ["api", "apply/egress", "bgp", "cni", "engine/conflicts", "engine/egress", "engine/pods", "engine/routes", "engine/waiting", "model", "pools", "segment", "standing"]
+CONVERTED = ["agentd", "api", "apply/egress", "bgp", "client", "cni", "controller", "engine/conflicts", "engine/egress", "engine/pods", "engine/routes", "engine/waiting", "model",
+             "pools", "report", "segment", "source", "standing", "status", "store"]
 
 PAGE = """\
 # Faults
