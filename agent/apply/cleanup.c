@@ -22,6 +22,8 @@
 #include "base/clock.h"
 #include "base/remedy.h"
 #include "base/text.h"
+#include "faults/kernel.h"
+#include "faults/raise.h"
 
 typedef VEC(struct route_op) route_op_list;
 
@@ -47,9 +49,8 @@ static int collect(const struct kernel *kernel, uint32_t export_table, enum clea
 
 static void refused(struct faults *faults, const char *what, const struct op_result *result)
 {
-    faults_add(faults, what, remedy_for_kernel(result->error),
-               "the kernel refuses to delete it: %s%s%s", strerror(-result->error),
-               *result->text ? ": " : "", result->text);
+    fault_raise(faults, what, cleanup_refused, .reason = strerror(-result->error),
+                .detail = result->text, .remedy = remedy_for_kernel(result->error));
 }
 
 static int remove_routes(struct kernel *kernel, const route_op_list *ops, uint32_t *ret_removed,
@@ -152,7 +153,8 @@ static bool has_pins(const char *folder)
 static uint32_t removed(int r, const char *place, struct faults *faults)
 {
     if (r < 0)
-        faults_add(faults, place, remedy_for_kernel(r), "it can't be removed: %s", strerror(-r));
+        fault_raise(faults, place, cleanup_failed, .reason = strerror(-r),
+                    .remedy = remedy_for_kernel(r));
     return r < 0 ? 0 : (uint32_t)r;
 }
 

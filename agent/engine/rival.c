@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "faults/kernel.h"
+#include "faults/raise.h"
 
 enum { TOLERATED = 20 }; /* repairing passes a minute: an operator's hand stays below this */
 
@@ -54,9 +56,6 @@ bool rival_present(const struct rival *rival, int64_t now_ms)
 
 void rival_fault(const struct rival *rival, struct faults *faults)
 {
-    faults_add(faults, "foreign writer",
-               "stop it from touching protocols 30-63, or move routes.table",
-               "something undoes our routes again and again: netlink port %u (%s); "
-               "repairs are made once a second meanwhile",
-               rival->writer, rival->name[0] ? rival->name : "gone");
+    fault_raise(faults, "foreign writer", foreign_writer, .port = rival->writer,
+                .process = rival->name[0] ? rival->name : "gone");
 }

@@ -30,6 +30,8 @@
 #include "base/macro.h"
 #include "engine/pass.h"
 #include "engine/rival.h"
+#include "faults/kernel.h"
+#include "faults/raise.h"
 #include "loop/backoff.h"
 #include "loop/deferred.h"
 #include "loop/timer.h"
@@ -76,8 +78,7 @@ static void report_failure(struct schedule *schedule, int error)
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (error < 0)
-        faults_add(&faults, "pass", "it is tried again, see the log for repeats",
-                   "a pass over the routes could not be completed: %s", strerror(-error));
+        fault_raise(&faults, "pass", pass_failed, .reason = strerror(-error));
     (void)fault_book_replace(schedule->options.status->faults, "routes", "pass", &faults,
                              clock_wall_ms());
     if (error < 0) {

@@ -16,6 +16,7 @@
 #include "faults/documents.h"
 #include "faults/egress.h"
 #include "faults/export.h"
+#include "faults/kernel.h"
 #include "faults/kinds.h"
 #include "faults/kubeconfig.h"
 #include "faults/manifests.h"

@@ -31,3 +31,13 @@ static inline void assert_only_fault(const struct faults *faults, const struct f
     assert_string_equal(fault->place, place);
     assert_string_equal(fault->message, message);
 }
+
+/* "" of one that is not in the catalogue, and where there is none. */
+static inline const char *fault_code_at(const struct faults *faults, size_t index)
+{
+    const struct fault_type *type =
+        index < faults->list.count ? faults->list.items[index].type : NULL;
+    return type ? type->code : "";
+}
+
+#define assert_fault(faults, index, code) assert_string_equal(fault_code_at(faults, index), code)

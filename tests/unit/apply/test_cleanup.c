@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* After an agent with NAT: nothing of ours is left, all else is. */
 #include <dirent.h>
+#include <errno.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -11,6 +12,7 @@
 #include "apply/nat/svc0.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "fault_codes.h"
 #include "netns.h"
 
 /* But for what the kernel itself keeps there. */
@@ -92,9 +94,62 @@ static void nothing_of_nat_is_left(void **state)
     assert_int_equal(rmdir(pins), 0);
 }
 
+/* Of routes, -errno: what the kernel says instead of what it does. */
+static int refusal;
+
+int __real_kernel_apply_routes(struct kernel *kernel, const struct route_op *ops, size_t count,
+                               struct op_result *results);
+int __wrap_kernel_apply_routes(struct kernel *kernel, const struct route_op *ops, size_t count,
+                               struct op_result *results);
+int __wrap_kernel_apply_routes(struct kernel *kernel, const struct route_op *ops, size_t count,
+                               struct op_result *results)
+{
+    if (refusal == 0)
+        return __real_kernel_apply_routes(kernel, ops, count, results);
+    for (size_t i = 0; i < count; i++)
+        results[i] = (struct op_result){ .error = refusal, .text = "so it is" };
+    return 0;
+}
+
+static void what_the_kernel_refuses_to_delete_is_told(void **state)
+{
+    (void)state;
+    AUTOFAULTS struct faults faults = { 0 };
+    struct cleanup_counts counts = { 0 };
+    run("ip route add blackhole 10.0.0.9 proto 31 table 119");
+    refusal = -EBUSY;
+    assert_int_equal(cleanup_kernel(119, CLEANUP_ALL, &counts, &faults), -EIO);
+    refusal = 0;
+    assert_int_equal(faults.list.count, 1);
+    assert_fault(&faults, 0, "cleanup-refused");
+    assert_string_equal(faults.list.items[0].message,
+                        "the kernel refuses to delete it: Device or resource busy: so it is");
+    assert_non_null(faults.list.items[0].remedy);
+    run("ip route del blackhole 10.0.0.9 proto 31 table 119");
+}
+
+static void what_cannot_be_removed_is_told(void **state)
+{
+    (void)state;
+    char pins[] = "/tmp/cleanup.XXXXXX";
+    AUTOFAULTS struct faults faults = { 0 };
+    struct cleanup_counts counts = { 0 };
+    assert_true(mkdtemp(pins) && mount("bpf", pins, "bpf", 0, NULL) == 0);
+    attach_to_loopback(pins);
+    assert_int_equal(mount(NULL, pins, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+    assert_int_equal(cleanup_nat(pins, &counts, &faults), -EIO);
+    assert_fault(&faults, 0, "cleanup-failed");
+    assert_int_equal(mount(NULL, pins, NULL, MS_REMOUNT, NULL), 0);
+    (void)clean(pins);
+    assert_int_equal(umount(pins), 0);
+    assert_int_equal(rmdir(pins), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_kernel_refuses_to_delete_is_told),
+        cmocka_unit_test(what_cannot_be_removed_is_told),
         cmocka_unit_test(nothing_of_nat_is_left),
     };
     if (lab_missing())

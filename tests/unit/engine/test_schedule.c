@@ -257,6 +257,8 @@ static void a_failed_pass_is_followed_by_one_over_everything(void **state)
     assert_int_equal(fakes.published.error, -EIO);
     assert_int_equal(fixture->passed, 1); /* the one that synced */
     assert_int_equal(fault_book_count(fixture->status.faults), 1);
+    const struct known_fault *fault = fault_book_at(fixture->status.faults, 0);
+    assert_string_equal(known_fault_code(fault), "pass-failed");
     is_about(timers[RETRY].delay_ms, SECOND_MS);
 
     fakes.failing = NULL;
