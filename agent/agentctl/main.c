@@ -12,7 +12,7 @@
 #include "agentctl/complete.h"
 #include "agentctl/options.h"
 #include "agentctl/output.h"
-#include "agentctl/verbs.h"
+#include "agentctl/verbs/verbs.h"
 #include "agentctl/watch.h"
 
 /* What can't be asked for together. */

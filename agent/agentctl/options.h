@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "agentctl/ctl.h"
-#include "agentctl/verbs.h"
+#include "agentctl/verbs/verbs.h"
 
 struct option_row {
     int id; /* below 256: also its letter */

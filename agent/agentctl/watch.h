@@ -2,7 +2,7 @@
 /* `--watch`: a verb again and again. */
 #pragma once
 
-#include "agentctl/verbs.h"
+#include "agentctl/verbs/verbs.h"
 
 /* Runs the verb whenever there may be news, until it is interrupted. Returns an exit status that
  * ends it. */

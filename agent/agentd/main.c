@@ -9,7 +9,7 @@
 #include "agentd/agent.h"
 #include "agentd/deadman.h"
 #include "base/event.h"
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "config/config.h"
 
 enum {

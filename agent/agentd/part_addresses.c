@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/facts.h"
-#include "plan/holding_faults.h"
+#include "plan/claims/holding_faults.h"
 #include "segment/claims.h"
 #include "segment/etcd_store.h"
 #include "segment/lease_store.h"

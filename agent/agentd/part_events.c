@@ -10,7 +10,7 @@
 #include "agentd/part.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "model/service.h"
+#include "model/services/service.h"
 
 /* Of health ports, whose events are made here. */
 struct gathering {

@@ -18,7 +18,7 @@
 #include "base/macro.h"
 #include "base/remedy.h"
 #include "base/text.h"
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "faults/api.h"
 #include "faults/kubeconfig.h"
 #include "faults/raise.h"

@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "api/body.h"
+#include "api/claims/view_explain_holder.h"
 #include "api/fault_list.h"
 #include "api/reply.h"
 #include "api/router.h"
-#include "api/view_explain_holder.h"
 #include "base/cleanup.h"
 
 static const char no_service[] = "NAT serves no such service";

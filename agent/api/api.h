@@ -19,8 +19,8 @@
 #pragma once
 
 #include "api/changes.h"
-#include "api/pods.h"
-#include "api/trace.h"
+#include "api/nat/trace.h"
+#include "api/pods/pods.h"
 #include "api/view.h"
 #include "base/fault.h"
 #include "format/doc.h"

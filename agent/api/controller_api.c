@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "api/document.h"
+#include "api/egress/view_egress_workloads.h"
+#include "api/export/view_exports.h"
 #include "api/fault_list.h"
+#include "api/pods/view_cluster_blocks.h"
 #include "api/reply.h"
 #include "api/router.h"
 #include "api/view.h"
-#include "api/view_cluster_blocks.h"
-#include "api/view_egress_workloads.h"
-#include "api/view_exports.h"
 
 static void write_metrics(const void *state, struct text *out)
 {

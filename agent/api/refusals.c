@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/last_packet.h"
+#include "api/nat/last_packet.h"
 #include "api/view.h"
 #include "base/macro.h"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/text.h"
-#include "plan/export_diff.h"
-#include "plan/request_waits.h"
+#include "plan/export/export_diff.h"
+#include "plan/pods/request_waits.h"
 #include "pools/desk.h"
 #include "status/controller_status.h"
 #include "status/export_status.h"

@@ -16,18 +16,18 @@
 
 #include <string.h>
 
+#include "api/claims/view_addresses.h"
+#include "api/claims/view_explain_holder.h"
 #include "api/document.h"
+#include "api/egress/view_explain_egress.h"
 #include "api/host_faults.h"
-#include "api/view_addresses.h"
-#include "api/view_bgp.h"
-#include "api/view_explain_egress.h"
-#include "api/view_explain_holder.h"
-#include "api/view_explain_nat.h"
-#include "api/view_pods.h"
-#include "api/view_pools.h"
-#include "api/view_routes.h"
-#include "model/endpoint_slice.h"
-#include "plan/route_list.h"
+#include "api/nat/view_explain_nat.h"
+#include "api/pods/view_pods.h"
+#include "api/pools/view_pools.h"
+#include "api/routes/view_bgp.h"
+#include "api/routes/view_routes.h"
+#include "model/services/endpoint_slice.h"
+#include "plan/routes/route_list.h"
 
 /* A node has few blocks; that they may not nest is nowhere promised, so each is looked at. */
 static const struct block_row *find_block(const struct route_plan *plan, const struct ip *address)

@@ -9,12 +9,12 @@
 #include "api/view.h"
 
 #include "api/document.h"
-#include "api/view_assignments.h"
-#include "api/view_egress.h"
-#include "api/view_exports.h"
-#include "api/view_nat.h"
-#include "api/view_routes.h"
-#include "plan/route_list.h"
+#include "api/egress/view_egress.h"
+#include "api/export/view_exports.h"
+#include "api/nat/view_nat.h"
+#include "api/pools/view_assignments.h"
+#include "api/routes/view_routes.h"
+#include "plan/routes/route_list.h"
 
 static void write_routes(struct json *json, const struct api_state *state, const route_list *routes)
 {

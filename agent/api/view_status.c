@@ -19,11 +19,11 @@
 #include <string.h>
 
 #include "api/document.h"
-#include "api/view_bgp.h"
-#include "api/view_egress.h"
-#include "api/view_firewall.h"
-#include "api/view_nat_status.h"
-#include "api/view_routes.h"
+#include "api/egress/view_egress.h"
+#include "api/nat/view_firewall.h"
+#include "api/nat/view_nat_status.h"
+#include "api/routes/view_bgp.h"
+#include "api/routes/view_routes.h"
 #include "api/view_source.h"
 #include "base/clock.h"
 #include "status/bird_reach.h"

@@ -11,7 +11,7 @@
 #include <libmnl/libmnl.h>
 
 #include "base/ip.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 /* True if packets can leave by the route, so that the kernel may drop it without a word. */
 bool route_forwards(const struct route *route);

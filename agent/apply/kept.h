@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Addresses that the kernel keeps until their time is over: read, and written as kept_diff() wants
- * it (plan/kept_table.h).
+ * it (plan/claims/kept_table.h).
  *
  * Which are ours is said by the address' protocol number (IFA_PROTO, Linux 5.18; base/ours.h): one
  * of the same value that somebody else made is foreign, and KEPT_ADD and KEPT_REMOVE leave it
@@ -19,7 +19,7 @@
 #include "apply/netlink/nl.h"
 #include "apply/op_result.h"
 #include "base/sorted.h"
-#include "plan/kept_table.h"
+#include "plan/claims/kept_table.h"
 
 /*
  * What is ours on all interfaces: struct kept_address by kept_address_cmp(), sorted_done() by the

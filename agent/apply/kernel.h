@@ -23,7 +23,7 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "plan/link_table.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 struct kernel;
 

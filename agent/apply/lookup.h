@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "apply/netlink/nl.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 struct route_query {
     struct ip destination;

@@ -10,7 +10,7 @@
 #include "apply/scope.h"
 #include "base/sorted.h"
 #include "base/vec.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 /* One notification. */
 struct route_event {

@@ -11,7 +11,7 @@
 
 #include <libmnl/libmnl.h>
 
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 enum { SCOPE_ROUTES_MAX = 8 };
 

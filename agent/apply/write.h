@@ -6,7 +6,7 @@
 
 #include "apply/netlink/nl.h"
 #include "apply/op_result.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 /* See kernel_apply_routes() and kernel_apply_rules(). */
 int write_routes(struct nl_socket *socket, const struct route_op *ops, size_t count,

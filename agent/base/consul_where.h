@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a Consul is, and as whom it is asked: what the section `consul` of a configuration fills
- * (config/export_config.h), and what requests are made with (client/consul.h). Those two rooms know
- * nothing of each other.
+ * (config/export_config.h), and what requests are made with (client/consul/consul.h). Those two
+ * rooms know nothing of each other.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Turns BIRD's view into status and faults, after each poll of client/bird.h.
+ * Turns BIRD's view into status and faults, after each poll of client/bird/bird.h.
  *
  * Who names BIRD's socket wants its routes announced: that BIRD can't be asked is a fault, though
  * they stay in the kernel. What was known of its sessions is forgotten then, and their faults go.
@@ -24,7 +24,7 @@
 #include "bgp/bgp_faults.h"
 #include "bgp/bgp_links.h"
 #include "plan/link_table.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 #define STANDS_MS   (3 * SECOND_MS / 4)
 #define DIFFERS_MS  (5 * SECOND_MS)

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/sorted.h"
-#include "client/bird.h"
+#include "client/bird/bird.h"
 #include "config/config.h"
 #include "status/status.h"
 

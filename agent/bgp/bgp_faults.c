@@ -11,7 +11,7 @@
 #include "bgp/bgp_errors.h"
 #include "faults/bgp.h"
 #include "faults/raise.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 enum { NAMED = 5 };
 

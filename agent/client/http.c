@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One exchange over HTTP; see http.h. Called by client/consul.c and client/etcd.c.
+ * One exchange over HTTP; see http.h. Called by client/consul/consul.c and client/etcd/etcd.c.
  *
  * Who refuses our certificate says so by an alert of TLS, which comes behind the handshake and has
  * no code of libcurl's. Where the key of a CA does not fit the signature, as after it was replaced

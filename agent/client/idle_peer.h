@@ -3,7 +3,7 @@
  * A peer that goes down in order closes its idle connections at once, and waits for those that are
  * in use. This watches one idle connection of a server, and says when the server has closed it: who
  * has a request there that never ends may hold the server up. A balancer closes them, too, so it is
- * said once in a second at most. Used by client/etcd_peer.c.
+ * said once in a second at most. Used by client/etcd/etcd_peer.c.
  *
  * The connection is libcurl's, which may use it again or close it meanwhile. A duplicate of its
  * descriptor is watched for nothing but the peer's end, so neither disturbs the other; it keeps the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an Egress's spec.template may ask for only if an administrator allows it by this name
- * (egress.template.allow of controller.yaml). plan/workload_rights.c says what each one is.
+ * (egress.template.allow of controller.yaml). plan/egress/workload_rights.c says what each one is.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "client/kube.h"
+#include "client/kube/kube.h"
 #include "config/controller_config.h"
 #include "controller/elector.h"
 #include "status/controller_status.h"

@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "controller/controller_socket.h"
 #include "controller/jobs.h"
 #include "faults/controller.h"
@@ -31,7 +31,7 @@
 #include "loop/notify.h"
 #include "loop/signals.h"
 #include "loop/timer.h"
-#include "plan/export.h"
+#include "plan/export/export.h"
 #include "source/kube.h"
 #include "status/fault_log.h"
 

@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "client/kube_write.h"
+#include "client/kube/kube_write.h"
 #include "faults/controller.h"
 #include "faults/raise.h"
 #include "loop/timer.h"

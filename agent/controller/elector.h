@@ -11,7 +11,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "client/kube.h"
+#include "client/kube/kube.h"
 #include "config/controller_config.h"
 #include "status/controller_status.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "client/kube_refusal.h"
+#include "client/kube/kube_refusal.h"
 
 const char job_lacks_status_remedy[] =
     "apply deploy/kubernetes/crds.yaml and crds-metallb.yaml: the definition in force is older";

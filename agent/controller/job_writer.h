@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A writer (client/kube_writer.h) that writes only while this controller leads. A job has one, or
- * several where writes shall not wait for each other.
+ * A writer (client/kube/kube_writer.h) that writes only while this controller leads. A job has one,
+ * or several where writes shall not wait for each other.
  *
  * When leadership is lost, the queue with all that waits in it is gone, and what is under way is
  * left to itself. The next leader, be it this one again, plans anew.
  */
 #pragma once
 
-#include "client/kube_writer.h"
+#include "client/kube/kube_writer.h"
 #include "controller/board.h"
 #include "model/object.h"
 #include "status/refusals.h"

@@ -13,10 +13,10 @@
 
 #include "base/log.h"
 #include "base/macro.h"
-#include "controller/address_job.h"
-#include "controller/blocks_job.h"
-#include "controller/egress_job.h"
-#include "controller/export_job.h"
+#include "controller/egress/egress_job.h"
+#include "controller/export/export_job.h"
+#include "controller/pods/blocks_job.h"
+#include "controller/pools/address_job.h"
 #include "controller/resources.h"
 
 static const struct job_ops *const own_table[] = {

@@ -6,7 +6,7 @@
  */
 #include "controller/resources.h"
 
-#include "plan/workload.h"
+#include "plan/egress/workload.h"
 
 static const struct kube_resource rows[KIND_COUNT] = {
     [KIND_SERVICE] = { KIND_SERVICE, "/api/v1/services" },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A blocking talk with BIRD: agentctl has no event loop, and asks a dozen things. What the replies
- * say is client/bird_parse.h's to read.
+ * say is client/bird/bird_parse.h's to read.
  */
 #include "doctor/ask_bird.h"
 

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
-#include "client/bird_reply.h"
+#include "client/bird/bird_reply.h"
 
 struct bird_asker;
 

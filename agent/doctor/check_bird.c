@@ -13,12 +13,12 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "client/bird_parse.h"
+#include "client/bird/bird_parse.h"
 #include "doctor/ask_bird.h"
 #include "doctor/bird_buffer.h"
 #include "doctor/bird_unit.h"
 #include "doctor/visit.h"
-#include "model/service.h"
+#include "model/services/service.h"
 
 enum { YOUNG_MS = 30000, PAUSE_MS = 200, BUFFER_WANTED = 8 << 20, CODE_DENIED = 8007 };
 

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "doctor/visit.h"
 
 enum { FILE_MAX = 4 * 1024 * 1024 };

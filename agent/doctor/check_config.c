@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "doctor/visit.h"
 #include "model/node.h"
-#include "plan/node_conflicts.h"
+#include "plan/conflicts/node_conflicts.h"
 
 static void fail_each(struct visit *visit, const struct faults *faults, const char *remedy)
 {

@@ -10,7 +10,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/text.h"
-#include "client/kube.h"
+#include "client/kube/kube.h"
 #include "doctor/visit.h"
 
 enum { BODY_LEN = 8192 };

@@ -12,7 +12,7 @@
 #include "apply/netlink/nl.h"
 #include "base/text.h"
 #include "doctor/visit.h"
-#include "plan/nat_roles.h"
+#include "plan/nat/nat_roles.h"
 
 static struct link_facts facts_of(const struct visit *visit)
 {

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "doctor/visit.h"
-#include "plan/nat_roles.h"
+#include "plan/nat/nat_roles.h"
 
 enum {
     WAIT_MS = 200,  /* for answers, on each interface */

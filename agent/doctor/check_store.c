@@ -11,10 +11,10 @@
 #include <systemd/sd-event.h>
 
 #include "base/text.h"
-#include "client/consul.h"
-#include "client/consul_agent.h"
-#include "client/etcd.h"
-#include "client/etcd_kv.h"
+#include "client/consul/consul.h"
+#include "client/consul/consul_agent.h"
+#include "client/etcd/etcd.h"
+#include "client/etcd/etcd_kv.h"
 #include "doctor/visit.h"
 
 enum { ANSWER_BYTES = 4 * 1024 * 1024 };

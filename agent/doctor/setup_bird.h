@@ -4,7 +4,7 @@
 
 #include "base/ip.h"
 #include "base/text.h"
-#include "client/bird_parse.h"
+#include "client/bird/bird_parse.h"
 #include "doctor/bird_unit.h"
 
 /* What the two families' routes and a BIRD that runs tell. */

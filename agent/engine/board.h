@@ -7,7 +7,7 @@
 
 #include "base/sorted.h"
 #include "plan/link_table.h"
-#include "plan/route_inputs.h"
+#include "plan/routes/route_inputs.h"
 
 struct nat_plane;
 

@@ -8,7 +8,7 @@
  */
 #include "engine/facts.h"
 
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 /* The mirror leaves out the kernel's own three rules. */
 static bool has_other_rules(const struct kernel *kernel)

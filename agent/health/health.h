@@ -17,8 +17,8 @@
 
 #include "base/cleanup.h"
 #include "config/config.h"
-#include "plan/nat.h"
-#include "plan/nat_health.h"
+#include "plan/nat/nat.h"
+#include "plan/nat/nat_health.h"
 #include "status/status.h"
 
 struct health;

@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "base/ip.h"
-#include "plan/nat_health.h"
+#include "plan/nat/nat_health.h"
 
 struct health_ports;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The adapter between libcurl's multi interface and sd-event; used by client/kube.c.
+ * The adapter between libcurl's multi interface and sd-event; used by client/kube/kube.c.
  *
  * libcurl says which sockets it waits for and when it wants to be called at the latest, and is told
  * what happened. Each socket is one io source, which libcurl keeps for us (curl_multi_assign);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The queue of keys; see work_queue.h. Used by client/kube_writer.c.
+ * The queue of keys; see work_queue.h. Used by client/kube/kube_writer.c.
  *
  * All keys are in a table by name; those that wait are also in a heap by the time at which they are
  * due, then by the order in which they came. There is room in it for all of them, so that a key

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#include "model/decode.h"
-#include "model/encode_member.h"
-#include "model/equal.h"
+#include "model/fields/decode.h"
+#include "model/fields/encode_member.h"
+#include "model/fields/equal.h"
 #include "model/kind.h"
 
 enum { BLOCK_SIZE_BITS_DEFAULT = 5, BLOCK_SIZE_BITS_MAX = 128 };

@@ -9,9 +9,9 @@
 #include "model/advertisement.h"
 
 #include "base/macro.h"
-#include "model/decode.h"
-#include "model/decode_lists.h"
-#include "model/equal.h"
+#include "model/fields/decode.h"
+#include "model/fields/decode_lists.h"
+#include "model/fields/equal.h"
 #include "model/kind.h"
 
 enum { LENGTH_MAX = 128 };

@@ -3,7 +3,7 @@
  * of pools are announced, by which nodes. */
 #pragma once
 
-#include "model/name_list.h"
+#include "model/fields/name_list.h"
 #include "model/object.h"
 #include "model/object_selector.h"
 

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/decode.h"
-#include "model/encode_member.h"
-#include "model/equal.h"
+#include "model/fields/decode.h"
+#include "model/fields/encode_member.h"
+#include "model/fields/equal.h"
 #include "model/kind.h"
 
 static void decode_condition(struct decoder *decoder, const struct doc *node,

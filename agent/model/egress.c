@@ -5,9 +5,9 @@
 #include "model/egress.h"
 
 #include "format/doc_json.h"
-#include "model/decode.h"
-#include "model/encode_member.h"
-#include "model/equal.h"
+#include "model/fields/decode.h"
+#include "model/fields/encode_member.h"
+#include "model/fields/equal.h"
 #include "model/kind.h"
 
 /* Half of all addresses begins with the unspecified one, and may be meant. */

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "model/encode_member.h"
+#include "model/fields/encode_member.h"
 
 void decode_deletion(struct decoder *decoder, const struct doc *metadata, struct object *object)
 {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "format/json.h"
-#include "model/decode.h"
+#include "model/fields/decode.h"
 
 void decode_deletion(struct decoder *decoder, const struct doc *metadata, struct object *object);
 void decode_identity(struct decoder *decoder, const struct doc *metadata, struct object *object);

@@ -12,12 +12,12 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "format/quote.h"
-#include "model/decode.h"
-#include "model/decode_lists.h"
-#include "model/encode_member.h"
-#include "model/equal.h"
+#include "model/fields/decode.h"
+#include "model/fields/decode_lists.h"
+#include "model/fields/encode_member.h"
+#include "model/fields/equal.h"
+#include "model/fields/labels.h"
 #include "model/kind.h"
-#include "model/labels.h"
 
 /* A part of the annotation that is longer is cut, and then no range. */
 enum { RANGE_TEXT_MAX = 128, RESERVED_MAX = 1024 };

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/ip_range.h"
-#include "model/name_list.h"
+#include "model/fields/name_list.h"
 #include "model/object.h"
 #include "model/object_selector.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "model/spelling.h"
+#include "model/fields/spelling.h"
 
 #define KIND_POINTER(constant, row) [constant] = &row,
 static const struct kind_row *const kinds[] = { KINDS(KIND_POINTER) };

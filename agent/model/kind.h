@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "format/json.h"
-#include "model/decode.h"
+#include "model/fields/decode.h"
 #include "model/object.h"
 
 struct kind_row {

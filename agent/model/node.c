@@ -10,12 +10,12 @@
 
 #include "base/macro.h"
 #include "format/quote.h"
-#include "model/decode.h"
-#include "model/encode_member.h"
-#include "model/equal.h"
+#include "model/fields/decode.h"
+#include "model/fields/encode_member.h"
+#include "model/fields/equal.h"
+#include "model/fields/labels.h"
+#include "model/fields/spelling.h"
 #include "model/kind.h"
-#include "model/labels.h"
-#include "model/spelling.h"
 
 #define ZONE    "topology.kubernetes.io/zone"
 #define EXCLUDE "node.kubernetes.io/exclude-from-external-load-balancers"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/ip.h"
-#include "model/label_selector.h"
+#include "model/fields/label_selector.h"
 #include "model/object.h"
 
 struct node {

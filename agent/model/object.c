@@ -20,11 +20,11 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "format/quote.h"
-#include "model/decode.h"
-#include "model/fields.h"
+#include "model/fields/decode.h"
+#include "model/fields/fields.h"
+#include "model/fields/marks.h"
 #include "model/identity.h"
 #include "model/kind.h"
-#include "model/marks.h"
 
 enum { SCRATCH_SIZE = 4096 };
 

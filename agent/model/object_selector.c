@@ -6,8 +6,8 @@
  */
 #include "model/object_selector.h"
 
-#include "model/decode_lists.h"
-#include "model/equal.h"
+#include "model/fields/decode_lists.h"
+#include "model/fields/equal.h"
 
 static const char *const operators[] = { "In", "NotIn", "Exists", "DoesNotExist", NULL };
 

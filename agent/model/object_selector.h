@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/label_selector.h"
+#include "model/fields/label_selector.h"
 
 struct object_selector {
     const struct label_requirement *requirements;

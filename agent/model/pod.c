@@ -17,11 +17,11 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "format/quote.h"
-#include "model/decode.h"
-#include "model/encode_member.h"
-#include "model/equal.h"
+#include "model/fields/decode.h"
+#include "model/fields/encode_member.h"
+#include "model/fields/equal.h"
+#include "model/fields/labels.h"
 #include "model/kind.h"
-#include "model/labels.h"
 
 #define EGRESS_PREFIX "egress.coil.cybozu.com/"
 

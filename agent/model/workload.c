@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#include "model/decode.h"
-#include "model/digest.h"
-#include "model/encode_member.h"
-#include "model/equal.h"
+#include "model/fields/decode.h"
+#include "model/fields/digest.h"
+#include "model/fields/encode_member.h"
+#include "model/fields/equal.h"
 #include "model/kind.h"
 
 static void decode_status(struct decoder *decoder, const struct doc *root,

@@ -7,8 +7,8 @@
  */
 #include "plan/node_plan.h"
 
-#include "plan/nat.h"
-#include "plan/nat_update.h"
+#include "plan/nat/nat.h"
+#include "plan/nat/nat_update.h"
 
 void node_plan_init(struct node_plan *plan)
 {

@@ -11,9 +11,9 @@
  */
 #pragma once
 
-#include "plan/egress.h"
-#include "plan/nat_table.h"
-#include "plan/routes.h"
+#include "plan/egress/egress.h"
+#include "plan/nat/nat_table.h"
+#include "plan/routes/routes.h"
 
 struct node_plan {
     struct route_plan routes;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The desk that gives LoadBalancer addresses out of pools: the pools in force (in_force.h), who has
- * what (plan/assignment.h), and what has changed since it was asked last. agentd has one for its
- * folder of manifests (pools.allocate), agent-controller one for the cluster. What is given is for
- * them to write down; the desk decides, and has neither clock nor files.
+ * what (plan/pools/assignment.h), and what has changed since it was asked last. agentd has one for
+ * its folder of manifests (pools.allocate), agent-controller one for the cluster. What is given is
+ * for them to write down; the desk decides, and has neither clock nor files.
  */
 #pragma once
 
 #include "base/fault.h"
-#include "plan/assignment.h"
+#include "plan/pools/assignment.h"
 #include "pools/in_force.h"
 #include "store/store.h"
 

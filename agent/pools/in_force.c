@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "faults/pools.h"
 #include "faults/raise.h"
-#include "model/encode.h"
+#include "model/fields/encode.h"
 
 enum { LOSERS_SHOWN = 5 };
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/fault.h"
-#include "plan/assignment.h"
+#include "plan/pools/assignment.h"
 #include "store/store.h"
 
 /* An edit that is not in force. */

@@ -28,9 +28,9 @@
 #include "faults/raise.h"
 #include "format/json.h"
 #include "format/reader.h"
-#include "plan/advertised.h"
-#include "plan/assignment.h"
-#include "plan/route_table.h"
+#include "plan/pools/advertised.h"
+#include "plan/pools/assignment.h"
+#include "plan/routes/route_table.h"
 #include "store/give.h"
 
 struct outside_keeper {

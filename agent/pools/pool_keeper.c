@@ -31,8 +31,8 @@
 #include "faults/pools.h"
 #include "faults/raise.h"
 #include "format/reader.h"
-#include "plan/advertised.h"
-#include "plan/route_table.h"
+#include "plan/pools/advertised.h"
+#include "plan/routes/route_table.h"
 #include "pools/state.h"
 #include "store/give.h"
 

@@ -12,7 +12,7 @@
 #include "faults/pools.h"
 #include "format/json.h"
 #include "format/reader.h"
-#include "model/encode.h"
+#include "model/fields/encode.h"
 
 enum { STATE_VERSION = 1 };
 

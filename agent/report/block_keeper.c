@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "client/kube_writer.h"
+#include "client/kube/kube_writer.h"
 #include "loop/timer.h"
 #include "report/block_keeper_inside.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps this node in blocks of pod addresses: asks for one more by BlockRequests, as
- * plan/pod_pools.h and plan/block_ask.h say, and gives back what was empty for a while.
+ * plan/pods/pod_pools.h and plan/pods/block_ask.h say, and gives back what was empty for a while.
  *
  * A block is given back by its deletion, which its finalizer holds up: nothing is given out of it
  * from then on, and the finalizer is taken off when it is empty. That order is safe whatever ends
@@ -12,10 +12,10 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "client/kubeconfig.h"
-#include "plan/block_ask.h"
-#include "plan/pod_pools.h"
-#include "plan/pod_stay.h"
+#include "client/kube/kubeconfig.h"
+#include "plan/pods/block_ask.h"
+#include "plan/pods/pod_pools.h"
+#include "plan/pods/pod_stay.h"
 #include "status/status.h"
 #include "store/store.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "base/vec.h"
-#include "client/kube_write.h"
-#include "client/kube_writer.h"
+#include "client/kube/kube_write.h"
+#include "client/kube/kube_writer.h"
 #include "loop/timer.h"
 #include "model/address_block.h"
 #include "report/block_keeper.h"

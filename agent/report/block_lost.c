@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Blocks that pods of this node have addresses of, and that the API has lost: they are put back.
- * Called by block_keeper.c; plan/lost_blocks.h says which they are.
+ * Called by block_keeper.c; plan/pods/lost_blocks.h says which they are.
  *
  * A block is created under its name, so that of two who want it one gets it. Where another node's
  * block has the name or the addresses by then, two pods may have one address: that is a fault,
@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "faults/raise.h"
 #include "faults/report.h"
-#include "plan/block_object.h"
-#include "plan/lost_blocks.h"
+#include "plan/pods/block_object.h"
+#include "plan/pods/lost_blocks.h"
 #include "report/block_keeper_inside.h"
 
 int put_back(struct block_keeper *keeper, const struct pod_addresses *addresses)

@@ -15,7 +15,7 @@
 #include "faults/raise.h"
 #include "faults/report.h"
 #include "format/json.h"
-#include "model/finalizers.h"
+#include "model/fields/finalizers.h"
 #include "report/block_keeper_inside.h"
 
 enum { SLOW_MS = 10 * 1000 }; /* from a request to its answer */

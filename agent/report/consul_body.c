@@ -3,7 +3,7 @@
 #include "report/consul_body.h"
 
 #include "base/clock.h"
-#include "client/consul_agent.h"
+#include "client/consul/consul_agent.h"
 #include "report/consul_there.h"
 
 void consul_body(const struct config *config, const struct agent_service *service,

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "config/config.h"
-#include "plan/agent_services.h"
+#include "plan/export/agent_services.h"
 
 /* Adds the registration of a service as JSON to `body`, whose error tells of no memory. */
 void consul_body(const struct config *config, const struct agent_service *service,

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "client/consul.h"
-#include "plan/agent_services_diff.h"
+#include "client/consul/consul.h"
+#include "plan/export/agent_services_diff.h"
 
 struct consul_failure {
     const struct agent_service_op *op; /* of one list; NULL: none failed */

@@ -24,8 +24,8 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "client/consul_agent.h"
-#include "client/statsd.h"
+#include "client/consul/consul_agent.h"
+#include "client/consul/statsd.h"
 #include "faults/export.h"
 #include "faults/raise.h"
 #include "loop/backoff.h"

@@ -8,8 +8,8 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "client/consul.h"
-#include "plan/agent_services.h"
+#include "client/consul/consul.h"
+#include "plan/export/agent_services.h"
 #include "status/status.h"
 
 struct consul_keeper;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "client/consul_agent.h"
+#include "client/consul/consul_agent.h"
 #include "faults/export.h"
 #include "faults/raise.h"
 

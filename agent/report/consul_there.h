@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/fault.h"
-#include "plan/agent_services_diff.h"
+#include "plan/export/agent_services_diff.h"
 
 /* What a service of ours says in its Meta, and the tag of kube-service-exporter. */
 #define CONSUL_META_CLUSTER "fingerpost-cluster"

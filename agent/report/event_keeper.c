@@ -7,7 +7,7 @@
  * waited for: after some tries in about a minute, or where there are too many. What was dropped is
  * tried again after an hour, if it is wanted still.
  *
- * An Event is named after its cause (plan/service_event.h), so a second create does no harm and
+ * An Event is named after its cause (plan/nat/service_event.h), so a second create does no harm and
  * needs no read to find out: the agent needs no right but to create them.
  */
 #include "report/event_keeper.h"
@@ -21,8 +21,8 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/sorted.h"
-#include "client/kube_event.h"
-#include "client/kube_writer.h"
+#include "client/kube/kube_event.h"
+#include "client/kube/kube_writer.h"
 #include "faults/raise.h"
 #include "faults/report.h"
 

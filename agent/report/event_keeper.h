@@ -9,8 +9,8 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "client/kubeconfig.h"
-#include "plan/service_event.h"
+#include "client/kube/kubeconfig.h"
+#include "plan/nat/service_event.h"
 #include "status/status.h"
 
 struct event_keeper;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Each host that this node has as a neighbour is told of an address that has come here (see
- * plan/telling.h). Called by claims.c and claim_wire.c.
+ * plan/claims/telling.h). Called by claims.c and claim_wire.c.
  *
  * Many addresses come at once: an interface's neighbours are read once for all of them. What is
  * left to be told of an address that goes is dropped by claim_kernel.c.

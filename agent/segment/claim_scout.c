@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Asks on the segments who has what, while the store does not answer (plan/scouting.h). Called by
- * claims.c, and by claim_wire.c when somebody says that he has an address.
+ * Asks on the segments who has what, while the store does not answer (plan/claims/scouting.h).
+ * Called by claims.c, and by claim_wire.c when somebody says that he has an address.
  */
 #include "base/clock.h"
 #include "segment/claims_inside.h"

@@ -6,7 +6,7 @@
  *
  * One request per key is under way at a time. Its answer is told once, from the loop, never from
  * within the call that asked; a request that is cancelled is told nothing, and may be done all the
- * same. Nothing is repeated here: plan/tenure.h decides what is asked next.
+ * same. Nothing is repeated here: plan/claims/tenure.h decides what is asked next.
  */
 #pragma once
 

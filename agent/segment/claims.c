@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
-#include "plan/kept_table.h"
+#include "plan/claims/kept_table.h"
 #include "segment/claims_inside.h"
 
 enum {

@@ -2,7 +2,7 @@
 /*
  * Has this node's share of the claimed addresses: asks the store for the right to each, probes for
  * it, has the kernel keep it while the right lasts, says on the wire that it is here, and gives it
- * back. What a claim is comes from plan/holdings.h, the right from plan/tenure.h.
+ * back. What a claim is comes from plan/claims/holdings.h, the right from plan/claims/tenure.h.
  *
  * When it ends, nothing is given back: the kernel keeps each address until its time is over, and
  * the next agent goes on with it.
@@ -13,8 +13,8 @@
 
 #include "base/cleanup.h"
 #include "loop/looks.h"
-#include "plan/holdings.h"
-#include "plan/tenure.h"
+#include "plan/claims/holdings.h"
+#include "plan/claims/tenure.h"
 #include "segment/claim_store.h"
 #include "status/claim_status.h"
 #include "status/fault_book.h"

@@ -6,9 +6,9 @@
 #include "base/sorted.h"
 #include "loop/deferred.h"
 #include "loop/timer.h"
-#include "plan/announcing.h"
-#include "plan/scouting.h"
-#include "plan/telling.h"
+#include "plan/claims/announcing.h"
+#include "plan/claims/scouting.h"
+#include "plan/claims/telling.h"
 #include "segment/claims.h"
 #include "segment/wire.h"
 

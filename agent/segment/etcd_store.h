@@ -11,7 +11,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "client/etcd.h"
+#include "client/etcd/etcd.h"
 #include "segment/claim_store.h"
 
 struct etcd_store_options {

@@ -5,8 +5,8 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "client/etcd.h"
-#include "client/etcd_kv.h"
+#include "client/etcd/etcd.h"
+#include "client/etcd/etcd_kv.h"
 #include "segment/claim_store.h"
 
 struct etcd_watch;

@@ -19,8 +19,8 @@
 
 #include "base/log.h"
 #include "base/macro.h"
-#include "client/kube_refusal.h"
-#include "client/kube_write.h"
+#include "client/kube/kube_refusal.h"
+#include "client/kube/kube_write.h"
 #include "segment/lease_watch.h"
 
 struct lease_store {

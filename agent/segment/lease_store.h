@@ -7,7 +7,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "segment/claim_store.h"
 
 /*

@@ -20,7 +20,7 @@
 #include "base/macro.h"
 #include "base/sorted.h"
 #include "base/text.h"
-#include "client/kube_refusal.h"
+#include "client/kube/kube_refusal.h"
 #include "format/doc.h"
 #include "format/json_splitter.h"
 #include "loop/backoff.h"

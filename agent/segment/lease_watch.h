@@ -5,7 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "client/kube.h"
+#include "client/kube/kube.h"
 #include "segment/claim_store.h"
 
 struct lease_watch;

@@ -7,7 +7,7 @@
 #include "apply/segment_socket.h"
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "plan/telling.h"
+#include "plan/claims/telling.h"
 
 struct wires;
 

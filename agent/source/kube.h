@@ -18,7 +18,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "source/kube_resource.h"
 #include "status/status.h"
 #include "store/store.h"

@@ -10,7 +10,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "client/kube.h"
+#include "client/kube/kube.h"
 
 struct kube_pulse;
 struct kube_timing;

@@ -28,7 +28,7 @@
 #include "base/text.h"
 #include "faults/manifests.h"
 #include "faults/raise.h"
-#include "model/endpoints.h"
+#include "model/services/endpoints.h"
 
 enum {
     MOST_FAULTS = 20, /* errors told of one file; warnings likewise */

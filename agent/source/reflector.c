@@ -36,7 +36,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "client/kube_refusal.h"
+#include "client/kube/kube_refusal.h"
 #include "loop/timer.h"
 #include "source/kube_version.h"
 

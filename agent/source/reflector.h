@@ -11,7 +11,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/text.h"
-#include "client/kube.h"
+#include "client/kube/kube.h"
 #include "format/json_splitter.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "client/kube_refusal.h"
+#include "client/kube/kube_refusal.h"
 #include "loop/timer.h"
 #include "source/reflector.h"
 

@@ -20,7 +20,7 @@
 
 #include "base/cleanup.h"
 #include "config/config.h"
-#include "plan/route_inputs.h"
+#include "plan/routes/route_inputs.h"
 #include "status/status.h"
 
 struct standing_keeper;

@@ -3,10 +3,10 @@
  * The store's copy on disk: what was known last, for a start while nobody can be asked.
  *
  * A file of JSON, one value in a line: a head (version of the format, whose copy it is, when and
- * from where in each kind's history it was made), the objects as model/encode.h writes them, and a
- * last line with their number and a checksum over all lines before it: SipHash-2-4 of each line,
- * keyed with that of the line before. What lacks the last line, or disagrees with it, is damaged
- * and not used at all.
+ * from where in each kind's history it was made), the objects as model/fields/encode.h writes them,
+ * and a last line with their number and a checksum over all lines before it: SipHash-2-4 of each
+ * line, keyed with that of the line before. What lacks the last line, or disagrees with it, is
+ * damaged and not used at all.
  *
  * A new copy is written beside the old one, brought to the disk and renamed over it; whatever
  * happens on the way, one of the two is there afterwards, whole.

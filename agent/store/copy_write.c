@@ -21,7 +21,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "format/json.h"
-#include "model/encode.h"
+#include "model/fields/encode.h"
 #include "store/copy.h"
 #include "store/copy_chain.h"
 

@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#include "model/encode.h"
-#include "model/service_copy.h"
+#include "model/fields/encode.h"
+#include "model/services/service_copy.h"
 
 int store_give(struct store *store, const struct service *service, const struct ip *ips,
                size_t count, bool assigned, const char *unheeded)

@@ -8,9 +8,10 @@
 
 /*
  * Puts a copy of a Service that counts in its place, with these addresses as those of its status;
- * what is of ipMode Proxy stays. `assigned`: all of them were given out of pools (model/service.h).
- * `unheeded`: what its status had instead, and why it was not given (likewise); NULL: as it was.
- * From there on they are planned with as if the source had said them. Returns as store_put().
+ * what is of ipMode Proxy stays. `assigned`: all of them were given out of pools
+ * (model/services/service.h). `unheeded`: what its status had instead, and why it was not given
+ * (likewise); NULL: as it was. From there on they are planned with as if the source had said them.
+ * Returns as store_put().
  */
 int store_give(struct store *store, const struct service *service, const struct ip *ips,
                size_t count, bool assigned, const char *unheeded);

@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-#include "model/endpoint_slice.h"
 #include "model/node.h"
 #include "model/pod.h"
-#include "model/service.h"
+#include "model/services/endpoint_slice.h"
+#include "model/services/service.h"
 
 struct index_key index_key_of_ip(const struct ip *ip)
 {

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "faults/manifests.h"
 #include "faults/raise.h"
-#include "model/endpoint_slice.h"
+#include "model/services/endpoint_slice.h"
 
 /* The slice that is in their way, if this is the first of its Service that is left out. */
 static const struct endpoint_slice *rival_of(const struct store *store,

@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "faults/manifests.h"
 #include "faults/raise.h"
-#include "model/endpoint_slice.h"
+#include "model/services/endpoint_slice.h"
 #include "store/entry.h"
 #include "store/index_table.h"
 #include "store/map.h"

@@ -19,11 +19,11 @@
 #include "base/fault.h"
 #include "base/ip.h"
 #include "base/vec.h"
-#include "model/endpoint_slice.h"
 #include "model/node.h"
 #include "model/object.h"
 #include "model/pod.h"
-#include "model/service.h"
+#include "model/services/endpoint_slice.h"
+#include "model/services/service.h"
 
 struct store;
 

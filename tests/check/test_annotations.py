@@ -6,7 +6,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = REPOSITORY / "docs" / "man" / "fingerpost-annotations.7.scd"
-MARKS = REPOSITORY / "agent" / "model" / "marks.c"
+MARKS = REPOSITORY / "agent" / "model" / "fields" / "marks.c"
 GROUPS = r"(?:fingerpost|kubernetes|service\.kubernetes|endpointslice\.kubernetes|node\.kubernetes|topology\.kubernetes|metallb)\.io" \
          r"|metallb\.universe\.tf|(?:egress\.)?coil\.cybozu\.com|kube-service-exporter\.github\.com"
 VALUES = {"fingerpost.io/agentd", "fingerpost.io/agent-controller", "fingerpost.io/endpoints"}  # of other members

@@ -20,7 +20,7 @@ DECISIONS = {
     # Either way, a fault comes ten seconds early or late; an age below zero is not young.
     "bgp/bgp.c": ["bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);"],
     # The difference between BIRD's local time and ours, anew with each poll.
-    "client/bird.c": ["int r = bird_poll_take(&client->poll, &client->reply, clock_wall_ms());"],
+    "client/bird/bird.c": ["int r = bird_poll_take(&client->poll, &client->reply, clock_wall_ms());"],
     # What people read in a Lease; who leads is decided by the time since it was seen to change. At the start: is
     # its holder so old that etcd may have been restored? Forward: no block is given for two minutes. Back: the
     # restore is not noticed, and a node whose block another gets tells of it.
@@ -36,29 +36,29 @@ DECISIONS = {
         "enum tenure_step step = tenure_next(&claim->tenure, now_ms, clock_wall_ms());",
     ],
     # The time in a condition of a BlockRequest, for people.
-    "controller/blocks_write.c": [
+    "controller/pods/blocks_write.c": [
         "write_answer(request, entry ? entry->name : NULL, clock_wall_ms(), body);",
     ],
     # For how long has an object been on its way out? Its deletionTimestamp is wall time. Forward: a fault comes
     # early. Back: it comes late, by as much.
-    "controller/blocks_job.c": [
+    "controller/pods/blocks_job.c": [
         "int64_t left_ms = held_faults(job->job.board->store, all[i], clock_wall_ms(), &faults);",
     ],
-    "controller/egress_job.c": [
+    "controller/egress/egress_job.c": [
         "int64_t left_ms = held_faults(job->job.board->store, KIND_EGRESS, clock_wall_ms(), &faults);",
     ],
     # How old is a Node? Its creationTimestamp is wall time. Either way it counts as ready for a while
     # longer or shorter, as with kube-service-exporter.
-    "controller/export_job.c": [
+    "controller/export/export_job.c": [
         "return job->plan.until_wall_ms && clock_wall_ms() >= job->plan.until_wall_ms;",
         "int r = plan_export(job->config, job->job.board->store, clock_wall_ms(), &plan, &faults);",
         "next = MIN(next, now_ms + MAX(job->plan.until_wall_ms - clock_wall_ms(), INT64_C(1)));",
     ],
-    "agentctl/plan_export.c": ["r = plan_export(config, store, clock_wall_ms(), &ret->plan, faults);"],
+    "agentctl/plan/plan_export.c": ["r = plan_export(config, store, clock_wall_ms(), &ret->plan, faults);"],
     # How long has a LoadBalancer address rested? The time outlives the program. Forward: it is given
-    # to others early. Back: it rests anew, but no longer than ever (plan/rests.h).
+    # to others early. Back: it rests anew, but no longer than ever (plan/pools/rests.h).
     "pools/pool_keeper.c": [".now_ms = clock_wall_ms(),"],
-    "controller/address_job.c": [".now_ms = clock_wall_ms(),"],
+    "controller/pools/address_job.c": [".now_ms = clock_wall_ms(),"],
     # How long has a pod's address rested, and a block been empty? The time outlives the program.
     # Forward: an address is given early. Back: it rests anew, and gives way where no other is free.
     "engine/pods/pods_engine.c": [

@@ -135,14 +135,14 @@ def test_what_a_document_names_is_there(document):
 
 
 @pytest.mark.parametrize("line, wrong", [
-    ("`plan/routes.c` and `docs/testing.md`, in `tests/golden/`", []),
+    ("`plan/routes/routes.c` and `docs/testing.md`, in `tests/golden/`", []),
     ("see `plan/nothing.c`", ["plan/nothing.c does not exist"]),
     ("see `nothing.md`", ["nothing.md does not exist"]),
     ("in `plan/nothing/`", ["plan/nothing/ does not exist"]),
     ("`plan_address()` and `vec_push()`", []),
     ("`plan_nothing()`", ["plan_nothing() is defined nowhere"]),
     ("`object_decode()` in `model/object.c`", []),
-    ("`vec_push()` in\n`model/service.c`", ["vec_push() is not in model/service.c"]),
+    ("`vec_push()` in\n`model/services/service.c`", ["vec_push() is not in model/services/service.c"]),
     ("`struct node_facts`, `enum nat_act`", []),
     ("`struct nothing`", ["struct nothing is declared nowhere"]),
     ("`enum node_facts`", ["enum node_facts is declared nowhere"]),

@@ -17,7 +17,7 @@ TABLES = {
     "agent/source/kube_resource.c",  # where the API has it
     "agent/engine/engines.c",  # own_table
     "agent/api/view.h", "agent/api/api.c",  # documents
-    "agent/agentctl/ctl.h", "agent/agentctl/tables.h", "agent/agentctl/verbs.c",  # verbs
+    "agent/agentctl/ctl.h", "agent/agentctl/tables.h", "agent/agentctl/verbs/verbs.c",  # verbs
     *(f"agent/{room}/meson.build" for room in ("model", "plan", "engine", "api", "agentctl")),
 }
 MOST_ENGINE_LINES = 110  # "a new engine of 100 lines"

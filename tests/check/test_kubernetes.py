@@ -29,7 +29,7 @@ WRITE = re.compile(r'\.verb = KUBE_(\w+),\s*\.target = \{ \.group = "([\w.]*)",\
 
 def with_events(text):
     """The source of a file that creates Events, and with it the write that it has made for it."""
-    event = REPOSITORY / "agent" / "client" / "kube_event.c"
+    event = REPOSITORY / "agent" / "client" / "kube" / "kube_event.c"
     return text + event.read_text(encoding="utf-8") if "kube_event_create(" in text else text
 
 
@@ -53,7 +53,7 @@ def documents(name):
 
 def agent_kinds():
     """(group, version, kind, whether it is in a namespace) of all kinds that the agent knows."""
-    rows = [row for path in sorted(MODEL.glob("*.c"))
+    rows = [row for path in sorted(MODEL.rglob("*.c"))
             for row in ROW.findall(path.read_text(encoding="utf-8"))]
     split = [(api.rpartition("/")[0], api.rpartition("/")[2], kind, namespaced != "")
              for api, kind, namespaced in rows]
@@ -125,7 +125,7 @@ def test_the_role_allows_what_is_asked_for_and_nothing_else():
     assert asked and read == asked
     writes = set()
     for path in sorted(path for room in ("agentd", "report")
-                       for path in (REPOSITORY / "agent" / room).glob("*.c")):
+                       for path in (REPOSITORY / "agent" / room).rglob("*.c")):
         text = with_events(path.read_text(encoding="utf-8"))
         writes |= {(group, resource, PATCHES.get(verb.lower(), verb.lower()))
                    for verb, group, resource in WRITE.findall(text)}

@@ -34,8 +34,8 @@ ALLOWED = {
     "standing": (("base", "faults", "format", "loop", "config", "plan", "status"), ("libsystemd",)),
     "apply": (
         (
-            "base", "faults", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
-            "plan/link_table.h", "plan/egress_table.h", "plan/kept_table.h", "plan/opening_table.h",
+            "base", "faults", "loop", "status", "plan/routes/route_table.h", "plan/nat/nat_table.h",
+            "plan/link_table.h", "plan/egress/egress_table.h", "plan/claims/kept_table.h", "plan/firewall/opening_table.h",
             "bpf/abi.h", "bpf/flow_abi.h",
             "bpf/egress_abi.h",
             "bpf/nat.skel.h", "bpf/egress_client.skel.h", "bpf/egress_gateway.skel.h",
@@ -175,10 +175,10 @@ def violations(files, agent):
 
 # How the table of the documentation calls what it does not call by its name here.
 SHORT = {
-    "plan/route_table.h": "plan's table headers", "plan/nat_table.h": "plan's table headers",
-    "plan/link_table.h": "plan's table headers", "plan/egress_table.h": "plan's table headers",
-    "plan/nat_health.h": "plan's table headers", "plan/kept_table.h": "plan's table headers",
-    "plan/opening_table.h": "plan's table headers",
+    "plan/routes/route_table.h": "plan's table headers", "plan/nat/nat_table.h": "plan's table headers",
+    "plan/link_table.h": "plan's table headers", "plan/egress/egress_table.h": "plan's table headers",
+    "plan/nat/nat_health.h": "plan's table headers", "plan/claims/kept_table.h": "plan's table headers",
+    "plan/firewall/opening_table.h": "plan's table headers",
     "libsystemd": "sd-event", "kernel": "kernel headers",
 }
 
@@ -207,13 +207,13 @@ def test_every_source_is_part_of_the_build():
 @pytest.mark.parametrize(
     "room, include, reason",
     [
-        ("base", '"plan/routes.h"', "base/ may not include plan/routes.h"),
+        ("base", '"plan/routes/routes.h"', "base/ may not include plan/routes/routes.h"),
         ("plan", '"apply/kernel.h"', "plan/ may not include apply/kernel.h"),
-        ("apply", '"plan/routes.h"', "apply/ may not include plan/routes.h"),
-        ("apply", '"plan/route_table.h"', None),
+        ("apply", '"plan/routes/routes.h"', "apply/ may not include plan/routes/routes.h"),
+        ("apply", '"plan/routes/route_table.h"', None),
         ("agentctl", '"api/view.h"', None),
         ("agentctl", '"api/api.h"', "agentctl/ may not include api/api.h"),
-        ("agentd", '"agentctl/verbs.h"', "agentd/ may not include agentctl/verbs.h"),
+        ("agentd", '"agentctl/verbs/verbs.h"', "agentd/ may not include agentctl/verbs/verbs.h"),
         ("model", "<json-c/json.h>", "model/ does not use json-c"),
         ("format", "<json-c/json.h>", None),
         ("plan", "<libmnl/libmnl.h>", "plan/ does not use libmnl"),

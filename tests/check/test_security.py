@@ -41,7 +41,7 @@ def kinds():
 
 def annotations():
     """Names of the table of marks that we read; prefixes that take any name are their own row."""
-    names = re.findall(r'^\s+\{ [\w"./]+, "([\w./-]+)", "\w+" \},$', source("model/marks.c"), re.MULTILINE)
+    names = re.findall(r'^\s+\{ [\w"./]+, "([\w./-]+)", "\w+" \},$', source("model/fields/marks.c"), re.MULTILINE)
     assert len(names) > 30
     return sorted(set(names))
 

@@ -312,7 +312,7 @@ def test_files_that_are_named_exist():
 
 
 def test_a_file_that_is_missing_is_found():
-    assert missing_files("see plan/routes.h, docs/nothing.md and plan/nothing.h") == {
+    assert missing_files("see plan/routes/routes.h, docs/nothing.md and plan/nothing.h") == {
         "docs/nothing.md", "plan/nothing.h"
     }
 

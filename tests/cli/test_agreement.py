@@ -213,7 +213,7 @@ def test_requests_of_the_api_are_described():
 
 def test_metrics_of_nat_are_described():
     """tests/netns asks a live agent for the others; these exist only where NAT is on."""
-    source = (ROOT / "agent/api/view_metrics_nat.c").read_text(encoding="utf-8")
+    source = (ROOT / "agent/api/metrics/view_metrics_nat.c").read_text(encoding="utf-8")
     names = set(re.findall(r'"((?:fingerpost|kubeproxy)_[a-z_]+)"', source))
     described = {
         name

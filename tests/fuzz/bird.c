@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "client/bird_poll.h"
-#include "client/bird_reply.h"
+#include "client/bird/bird_poll.h"
+#include "client/bird/bird_reply.h"
 #include "fuzz.h"
 
 enum { POLLS_MAX = 8 };

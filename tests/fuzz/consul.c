@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "client/consul_agent.h"
-#include "client/consul_kv.h"
+#include "client/consul/consul_agent.h"
+#include "client/consul/consul_kv.h"
 #include "fuzz.h"
 
 static int note(void *context, const struct consul_entry *entry)

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "format/json_splitter.h"
 #include "fuzz.h"
-#include "model/encode.h"
+#include "model/fields/encode.h"
 #include "store/copy.h"
 #include "store/copy_chain.h"
 

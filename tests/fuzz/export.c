@@ -11,9 +11,9 @@
 #include "format/json.h"
 #include "format/reader.h"
 #include "fuzz.h"
-#include "model/service_export.h"
-#include "plan/export.h"
-#include "plan/export_diff.h"
+#include "model/services/service_export.h"
+#include "plan/export/export.h"
+#include "plan/export/export_diff.h"
 
 enum { LINES_MAX = EXPORT_ANNOTATIONS };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "fuzz_reader.h"
 
 static void check_visible(const char *text)

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "fuzz_reader.h"
-#include "model/encode.h"
-#include "model/endpoints.h"
+#include "model/fields/encode.h"
 #include "model/object.h"
+#include "model/services/endpoints.h"
 
 struct outcome {
     int r;

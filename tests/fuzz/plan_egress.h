@@ -2,7 +2,7 @@
 /* Egress in a plan: what must hold of it. */
 #pragma once
 
-#include "plan/egress.h"
+#include "plan/egress/egress.h"
 
 /* Tables are sorted, and name only what is in the others. */
 void egress_plan_check(const struct egress_plan *plan);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "plan/nat_change.h"
-#include "plan/nat_update.h"
+#include "plan/nat/nat_change.h"
+#include "plan/nat/nat_update.h"
 
 static bool has_ip(const ip_list *list, const struct ip *ip)
 {

@@ -33,7 +33,7 @@
 #include "base/macro.h"
 #include "base/sorted.h"
 #include "base/vec.h"
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "segment/etcd_store.h"
 #include "segment/lease_store.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program around client/kube_writer.h, for tests: writes what the lines of its standard input
- * say.
+ * A program around client/kube/kube_writer.h, for tests: writes what the lines of its standard
+ * input say.
  *
  *     writer KUBECONFIG ANSWER_MS PER_SECOND
  *
@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/sorted.h"
-#include "client/kube_writer.h"
+#include "client/kube/kube_writer.h"
 
 enum field {
     KEY,

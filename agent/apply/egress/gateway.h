@@ -12,7 +12,7 @@
 #include "base/fault.h"
 #include "base/sorted.h"
 #include "bpf/egress_abi.h"
-#include "plan/egress_table.h"
+#include "plan/egress/egress_table.h"
 
 struct egress_gate;
 

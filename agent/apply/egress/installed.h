@@ -2,7 +2,7 @@
 /* What is in the maps of egress, as values in sorted tables. */
 #pragma once
 
-#include "plan/egress_table.h"
+#include "plan/egress/egress_table.h"
 
 /* A set in the maps. */
 struct egress_installed_set {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan/nat_table.h"
+#include "plan/nat/nat_table.h"
 
 struct egress_wire {
     struct nat_endpoint source, destination; /* with ports; a ping's identifier as the source's */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "apply/netlink/nl.h"
-#include "plan/opening_table.h"
+#include "plan/firewall/opening_table.h"
 
 /* What the rules are made of. */
 struct firewall_rules {

@@ -17,7 +17,7 @@
 #include "base/ip.h"
 #include "base/text.h"
 #include "bpf/flow_abi.h"
-#include "plan/nat_table.h"
+#include "plan/nat/nat_table.h"
 #include "status/nat_status.h"
 
 struct nat_plane;

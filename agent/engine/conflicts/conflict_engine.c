@@ -11,12 +11,12 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "model/service.h"
-#include "plan/advertisement_conflicts.h"
-#include "plan/block_conflicts.h"
-#include "plan/network_conflicts.h"
-#include "plan/node_conflicts.h"
-#include "plan/object_networks.h"
+#include "model/services/service.h"
+#include "plan/conflicts/advertisement_conflicts.h"
+#include "plan/conflicts/block_conflicts.h"
+#include "plan/conflicts/network_conflicts.h"
+#include "plan/conflicts/node_conflicts.h"
+#include "plan/conflicts/object_networks.h"
 
 struct conflict_engine {
     struct engine engine; /* first: it is all that the pass knows of */

@@ -26,7 +26,7 @@
 #include "engine/facts.h"
 #include "faults/egress.h"
 #include "faults/raise.h"
-#include "plan/egress_rows.h"
+#include "plan/egress/egress_rows.h"
 
 enum { ROWS_MAX = 256 }; /* of more, the whole plan costs less */
 

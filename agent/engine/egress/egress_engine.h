@@ -8,8 +8,8 @@
 #include "apply/egress/gateway.h"
 #include "apply/egress/plane.h"
 #include "engine/engine.h"
-#include "plan/egress.h"
-#include "plan/trace.h"
+#include "plan/egress/egress.h"
+#include "plan/nat/trace.h"
 
 extern const struct engine_ops egress_engine_ops;
 

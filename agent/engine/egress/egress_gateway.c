@@ -17,9 +17,9 @@
 #include "base/text.h"
 #include "faults/egress.h"
 #include "faults/raise.h"
-#include "plan/gateway_uplinks.h"
-#include "plan/nat.h"
-#include "plan/nat_hooks.h"
+#include "plan/egress/gateway_uplinks.h"
+#include "plan/nat/nat.h"
+#include "plan/nat/nat_hooks.h"
 
 enum {
     FEW = 64,               /* Services and endpoints, of which there are none */

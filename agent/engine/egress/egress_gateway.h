@@ -8,7 +8,7 @@
 #include "apply/egress/gateway.h"
 #include "engine/egress/egress_drain.h"
 #include "engine/engine.h"
-#include "plan/egress.h"
+#include "plan/egress/egress.h"
 
 struct egress_gateway_side {
     struct nat_plane *own;    /* where service NAT is off: the flows */

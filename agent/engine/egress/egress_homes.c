@@ -26,7 +26,7 @@
 #include "engine/egress/egress_state.h"
 #include "faults/egress.h"
 #include "faults/raise.h"
-#include "plan/egress_home.h"
+#include "plan/egress/egress_home.h"
 
 struct egress_home_port {
     uint32_t ifindex;

@@ -2,10 +2,10 @@
 /*
  * The hooks of egress; see egress_hooks.h.
  *
- * Interfaces are found as NAT finds them (plan/nat_hooks.h), and each program stands behind NAT's
- * in the same place: a packet to a Service is none of egress' business. While no pod has to use a
- * gateway, and unknown pods may pass, what pods get is not looked at, and what they send only if
- * there are gateways at all: no pod speaks to them, or for them, under another's address.
+ * Interfaces are found as NAT finds them (plan/nat/nat_hooks.h), and each program stands behind
+ * NAT's in the same place: a packet to a Service is none of egress' business. While no pod has to
+ * use a gateway, and unknown pods may pass, what pods get is not looked at, and what they send only
+ * if there are gateways at all: no pod speaks to them, or for them, under another's address.
  *
  * A pod may send before its interface has a program, or while no agent runs. Where unknown pods are
  * held, a guard on uplinks stops what is forwarded from interfaces that nobody has seen to.
@@ -21,8 +21,8 @@
 #include "base/text.h"
 #include "faults/egress.h"
 #include "faults/raise.h"
-#include "plan/nat.h"
-#include "plan/nat_hooks.h"
+#include "plan/nat/nat.h"
+#include "plan/nat/nat_hooks.h"
 
 enum { LO_INDEX = 1 }; /* of the loopback, in each network namespace */
 

@@ -15,7 +15,7 @@
 #include "base/fault.h"
 #include "config/config.h"
 #include "engine/engine.h"
-#include "plan/egress.h"
+#include "plan/egress/egress.h"
 
 enum { PROBES_A_SECOND = 500 };
 

@@ -21,8 +21,8 @@
 #include "base/macro.h"
 #include "faults/egress.h"
 #include "faults/raise.h"
-#include "plan/egress_outside.h"
-#include "plan/gateway_address.h"
+#include "plan/egress/egress_outside.h"
+#include "plan/egress/gateway_address.h"
 
 /* What was found out of one address. */
 struct verdict {

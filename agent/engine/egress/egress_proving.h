@@ -13,7 +13,7 @@
 
 #include "apply/egress/gateway.h"
 #include "engine/engine.h"
-#include "plan/nat_table.h"
+#include "plan/nat/nat_table.h"
 
 /* What a proof depends on. All borrowed. */
 struct egress_ground {

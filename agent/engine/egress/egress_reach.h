@@ -13,7 +13,7 @@
 
 #include "apply/kernel.h"
 #include "base/fault.h"
-#include "plan/egress.h"
+#include "plan/egress/egress.h"
 
 struct egress_reach {
     VEC(struct ip) gateways; /* all of the plan's, sorted, no duplicates */

@@ -15,7 +15,7 @@
 #include "engine/engine.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"
-#include "plan/egress_affected.h"
+#include "plan/egress/egress_affected.h"
 #include "plan/facts.h"
 
 struct egress_upkeep {

@@ -8,7 +8,7 @@
 
 #include "apply/nat/packet.h"
 #include "engine/egress/egress_state.h"
-#include "plan/trace.h"
+#include "plan/nat/trace.h"
 #include "status/egress_status.h"
 
 /* The follow() of a struct trace_next; the context is the engine. */

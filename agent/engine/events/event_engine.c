@@ -13,9 +13,9 @@
 #include <stdlib.h>
 
 #include "engine/facts.h"
-#include "model/service.h"
-#include "plan/affected.h"
-#include "plan/service_event.h"
+#include "model/services/service.h"
+#include "plan/nat/service_event.h"
+#include "plan/routes/affected.h"
 
 struct event_engine {
     struct engine engine; /* first: it is all that the pass knows of */

@@ -24,7 +24,7 @@
 #include "base/log.h"
 #include "engine/facts.h"
 #include "loop/backoff.h"
-#include "plan/openings_update.h"
+#include "plan/firewall/openings_update.h"
 
 enum { RETRY_MS = 1000, RETRY_MAX_MS = 60 * 1000 };
 

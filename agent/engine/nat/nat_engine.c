@@ -28,7 +28,7 @@
 #include "engine/nat/nat_state.h"
 #include "engine/nat/nat_turns.h"
 #include "engine/nat/trace.h"
-#include "plan/nat_addresses.h"
+#include "plan/nat/nat_addresses.h"
 
 static struct nat_engine *to_nat(struct engine *engine)
 {

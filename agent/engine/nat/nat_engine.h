@@ -13,8 +13,8 @@
 #include "base/sorted.h"
 #include "engine/engine.h"
 #include "plan/facts.h"
-#include "plan/nat_table.h"
-#include "plan/trace.h"
+#include "plan/nat/nat_table.h"
+#include "plan/nat/trace.h"
 
 extern const struct engine_ops nat_engine_ops;
 

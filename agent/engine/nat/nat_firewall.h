@@ -10,7 +10,7 @@
 
 #include "apply/nat/passage.h"
 #include "apply/nat/prove.h"
-#include "plan/nat.h"
+#include "plan/nat/nat.h"
 
 struct nat_engine;
 

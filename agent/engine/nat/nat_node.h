@@ -13,8 +13,8 @@
 #include "apply/nat/hooks.h"
 #include "apply/nat/plane.h"
 #include "apply/nat/prove.h"
-#include "plan/nat.h"
-#include "plan/nat_hooks.h"
+#include "plan/nat/nat.h"
+#include "plan/nat/nat_hooks.h"
 #include "status/status.h"
 
 struct nat_node {

@@ -9,8 +9,8 @@
 #include "engine/nat/nat_planning.h"
 
 #include "base/text.h"
-#include "plan/nat_change.h"
-#include "plan/nat_update.h"
+#include "plan/nat/nat_change.h"
+#include "plan/nat/nat_update.h"
 
 /* Adds the addresses of a turn to the round; the caller sorts them once, after the last turn. */
 static int add_addresses(const struct nat_turn *turn, struct round *round)

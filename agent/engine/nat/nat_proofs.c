@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "plan/nat_change.h"
+#include "plan/nat/nat_change.h"
 
 void nat_proofs_init(struct nat_proofs *proofs)
 {

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "base/sorted.h"
-#include "plan/nat_table.h"
-#include "plan/route_inputs.h"
+#include "plan/nat/nat_table.h"
+#include "plan/routes/route_inputs.h"
 #include "status/nat_status.h"
 
 struct nat_proofs {

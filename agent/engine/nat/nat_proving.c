@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "plan/nat_change.h"
+#include "plan/nat/nat_change.h"
 
 enum { SLICE_US = 5000 };
 

@@ -176,7 +176,7 @@ static void tell_lost(const struct nat_engine *engine, const struct nat_lost_def
 
 /*
  * Not every network has both families, so that only what was there is missed. Where nothing leads
- * out in either, that is told (plan/nat_hooks.c).
+ * out in either, that is told (plan/nat/nat_hooks.c).
  */
 static void look_at_default(struct nat_engine *engine, uint8_t family, struct faults *faults)
 {

@@ -27,7 +27,7 @@
 #include "engine/nat/nat_upkeep.h"
 #include "engine/nat/nat_ways.h"
 #include "loop/backoff.h"
-#include "plan/nat.h"
+#include "plan/nat/nat.h"
 
 struct nat_turn {
     struct nat_row *before, *after; /* before NULL: new; after NULL: gone */

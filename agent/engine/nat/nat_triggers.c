@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "model/endpoint_slice.h"
+#include "model/services/endpoint_slice.h"
 
 static int trigger_cmp(const void *a, const void *b)
 {

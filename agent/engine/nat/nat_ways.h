@@ -16,7 +16,7 @@
 
 #include "apply/kernel.h"
 #include "base/vec.h"
-#include "plan/nat_table.h"
+#include "plan/nat/nat_table.h"
 
 enum {
     NAT_WAY_SETTLE_MS = 300, /* routes that go are often replaced, or go with their interface */

@@ -9,7 +9,7 @@
 #include "apply/nat/plane.h"
 #include "apply/netlink/nl.h"
 #include "base/sorted.h"
-#include "plan/trace.h"
+#include "plan/nat/trace.h"
 
 /* All borrowed. */
 struct tracer {

@@ -14,8 +14,8 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "plan/pod_pools.h"
-#include "plan/pod_stay.h"
+#include "plan/pods/pod_pools.h"
+#include "plan/pods/pod_stay.h"
 
 extern const struct engine_ops pods_engine_ops;
 

@@ -6,10 +6,10 @@
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "loop/backoff.h"
-#include "plan/pod_addresses.h"
-#include "plan/pod_pools.h"
-#include "plan/pod_seen.h"
-#include "plan/pod_stay.h"
+#include "plan/pods/pod_addresses.h"
+#include "plan/pods/pod_pools.h"
+#include "plan/pods/pod_seen.h"
+#include "plan/pods/pod_stay.h"
 
 /* A tenant whose link went without a DEL: its pod is cut off. */
 struct pod_loss {

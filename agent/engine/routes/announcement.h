@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "plan/route_table.h"
-#include "plan/routes.h"
+#include "plan/routes/route_table.h"
+#include "plan/routes/routes.h"
 
 /*
  * Logs an operation on the export table that the kernel has carried out. `*count` is the number of

@@ -11,7 +11,7 @@
 
 #include "base/ip.h"
 #include "base/vec.h"
-#include "plan/routes.h"
+#include "plan/routes/routes.h"
 
 struct kernel_events;
 struct route_engine;

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "base/sorted.h"
-#include "plan/route_table.h"
-#include "plan/routes.h"
+#include "plan/routes/route_table.h"
+#include "plan/routes/routes.h"
 #include "status/status.h"
 
 struct kept_routes {

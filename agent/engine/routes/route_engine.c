@@ -20,10 +20,10 @@
 #include "engine/routes/route_holds.h"
 #include "engine/routes/route_pass.h"
 #include "engine/routes/route_state.h"
-#include "plan/affected.h"
-#include "plan/pod_seen.h"
-#include "plan/real_address.h"
-#include "plan/shared_ports.h"
+#include "plan/pods/pod_seen.h"
+#include "plan/routes/affected.h"
+#include "plan/routes/real_address.h"
+#include "plan/routes/shared_ports.h"
 
 static struct route_engine *to_routes(struct engine *engine)
 {

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "plan/routes.h"
+#include "plan/routes/routes.h"
 
 extern const struct engine_ops route_engine_ops;
 

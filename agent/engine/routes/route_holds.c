@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Which addresses may not be announced again yet; see route_holds.h. What hold-down is, and how
- * long it lasts, is decided in plan/hold.c. This file keeps the state of each address, and knows
- * when the next hold-down ends. Drain and withdraw start none: they are asked for, and no flapping.
+ * long it lasts, is decided in plan/routes/hold.c. This file keeps the state of each address, and
+ * knows when the next hold-down ends. Drain and withdraw start none: they are asked for, and no
+ * flapping.
  */
 #include "engine/routes/route_holds.h"
 

@@ -10,8 +10,8 @@
 #include "engine/routes/kept_routes.h"
 #include "engine/routes/troubles.h"
 #include "loop/backoff.h"
-#include "plan/route_list.h"
-#include "plan/routes.h"
+#include "plan/routes/route_list.h"
+#include "plan/routes/routes.h"
 
 /* What is dirty: the next pass over the routes plans and compares it. */
 struct route_work {

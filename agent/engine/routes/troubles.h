@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/sorted.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 #include "status/fault_book.h"
 
 struct troubles {

@@ -19,11 +19,11 @@
 #include "base/text.h"
 #include "faults/raise.h"
 #include "faults/waiting.h"
-#include "model/endpoint_slice.h"
 #include "model/node.h"
-#include "model/service.h"
-#include "plan/service_lacks.h"
-#include "plan/waiting.h"
+#include "model/services/endpoint_slice.h"
+#include "model/services/service.h"
+#include "plan/nat/service_lacks.h"
+#include "plan/pools/waiting.h"
 
 /* One thing that a Service waits for, or lacks. */
 struct lack {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The waiting engine: Services of type LoadBalancer that nobody has given an address, and Services
- * that lack what they need to be served (plan/service_lacks.h). It writes nothing; each of them is
- * a fault once it has waited for longer than an assigner takes, or than objects that go together
+ * that lack what they need to be served (plan/nat/service_lacks.h). It writes nothing; each of them
+ * is a fault once it has waited for longer than an assigner takes, or than objects that go together
  * take to be there.
  */
 #pragma once

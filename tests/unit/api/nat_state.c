@@ -8,7 +8,7 @@
 
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "plan/nat_update.h"
+#include "plan/nat/nat_update.h"
 
 static const char node[] = "apiVersion: v1\n"
                            "kind: Node\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Coil's metrics of pools, as its dashboards ask for them. */
-#include "api/view_metrics.h"
+#include "api/metrics/view_metrics.h"
 
 #include "cmocka_all.h"
 #include "state.h"

@@ -2,7 +2,7 @@
 /* kube-service-exporter's metrics, under its names. */
 #include <setjmp.h>
 
-#include "api/view_metrics.h"
+#include "api/metrics/view_metrics.h"
 #include "cmocka_all.h"
 #include "status/export_status.h"
 

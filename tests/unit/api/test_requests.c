@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/pods_inside.h"
+#include "api/pods/pods_inside.h"
 #include "cmocka_all.h"
 #include "faults/catalogue.h"
 #include "format/reader.h"

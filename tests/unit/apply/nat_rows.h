@@ -7,7 +7,7 @@
 
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "plan/nat_table.h"
+#include "plan/nat/nat_table.h"
 
 static inline void row_freed(struct nat_row **row)
 {

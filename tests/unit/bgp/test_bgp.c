@@ -13,7 +13,7 @@
 #include "bgp/bgp.h"
 #include "cmocka_all.h"
 #include "plan/link_table.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 #define GREETING "0001 BIRD 2.0.12 ready.\n"
 #define OVERFLOW "+Kernel dropped some netlink messages, will resync on next scan.\n"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of a scripted BIRD, for the tests of client/bird.h. */
+/* The client of a scripted BIRD, for the tests of client/bird/bird.h. */
 #pragma once
 
 #include "base/macro.h"
-#include "client/bird.h"
+#include "client/bird/bird.h"
 #include "cmocka_all.h"
 #include "fake_bird.h"
 

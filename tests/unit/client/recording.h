@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "client/bird_reply.h"
+#include "client/bird/bird_reply.h"
 
 extern const char *const recording_names[];
 extern const size_t recording_count;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "client/bird_parse.h"
+#include "client/bird/bird_parse.h"
 #include "cmocka_all.h"
 #include "failing_malloc.h"
 #include "recording.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "client/bird_reply.h"
+#include "client/bird/bird_reply.h"
 #include "cmocka_all.h"
 #include "failing_malloc.h"
 #include "recording.h"

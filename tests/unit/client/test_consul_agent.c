@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Words of the Consul agent's API: what is read of answers, and the bodies of what is told. */
-#include "client/consul_agent.h"
+#include "client/consul/consul_agent.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "client/consul_kv.h"
+#include "client/consul/consul_kv.h"
 #include "cmocka_all.h"
 
 /* What was told, as "KEY=VALUE@INDEX/FLAGS SESSION\n". */

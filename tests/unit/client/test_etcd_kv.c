@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Words of etcd's key-value API: bodies of requests, and what is read of answers. */
-#include "client/etcd_kv.h"
+#include "client/etcd/etcd_kv.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/macro.h"
-#include "client/etcd_login.h"
+#include "client/etcd/etcd_login.h"
 #include "cmocka_all.h"
 
 static int on_entry(void *context, const struct etcd_entry *entry)

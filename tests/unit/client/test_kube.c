@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/macro.h"
-#include "client/kube.h"
+#include "client/kube/kube.h"
 #include "fake_api.h"
 #include "loop/curl.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/kube.h"
+#include "client/kube/kube.h"
 #include "cmocka_all.h"
 
 static int entered[2], release[2], left[2]; /* pipes */

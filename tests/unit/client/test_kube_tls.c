@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "client/kube.h"
+#include "client/kube/kube.h"
 #include "cmocka_all.h"
 #include "tls_fixture.h"
 

@@ -2,7 +2,7 @@
 /* What answers mean for a write, and whether a write of which nobody knows was done. */
 #include <string.h>
 
-#include "client/kube_verdict.h"
+#include "client/kube/kube_verdict.h"
 #include "format/reader.h"
 
 #include "cmocka_all.h"

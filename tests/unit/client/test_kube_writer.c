@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/kube_writer.h"
+#include "client/kube/kube_writer.h"
 #include "fake_api.h"
 #include "format/json.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/kube_writer.h"
+#include "client/kube/kube_writer.h"
 
 #include "cmocka_all.h"
 #include "fake_api.h"

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 #include "cmocka_all.h"
 
 /* "-----BEGIN X-----\n" */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "client/kubeconfig.h"
+#include "client/kube/kubeconfig.h"
 
 #include "cmocka_all.h"
 #include "failing_malloc.h"

@@ -8,8 +8,8 @@
 
 #include "base/macro.h"
 #include "base/text.h"
-#include "controller/address_inside.h"
-#include "controller/address_job.h"
+#include "controller/pools/address_inside.h"
+#include "controller/pools/address_job.h"
 #include "fake_api.h"
 #include "format/reader.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "controller/address_inside.h"
+#include "controller/pools/address_inside.h"
 #include "format/reader.h"
 
 #include "cmocka_all.h"

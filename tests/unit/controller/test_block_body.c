@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Bodies about blocks, letter for letter: what Coil's nodes read, and what the API compares. */
-#include "controller/block_body.h"
-#include "model/finalizers.h"
-#include "plan/block_object.h"
+#include "controller/pods/block_body.h"
+#include "model/fields/finalizers.h"
+#include "plan/pods/block_object.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "../plan/workload_planning.h"
-#include "api/view_egress_workloads.h"
-#include "client/kube_event.h"
-#include "controller/egress_inside.h"
+#include "api/egress/view_egress_workloads.h"
+#include "client/kube/kube_event.h"
+#include "controller/egress/egress_inside.h"
 #include "format/reader.h"
 
 struct told {

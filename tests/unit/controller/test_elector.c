@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/kube_writer.h"
+#include "client/kube/kube_writer.h"
 #include "controller/elector.h"
 #include "controller/job_writer.h"
 #include "fake_api.h"

@@ -6,7 +6,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "cmocka_all.h"
-#include "controller/export_queue.h"
+#include "controller/export/export_queue.h"
 
 enum { DOCUMENTS = 100 };
 

@@ -8,7 +8,7 @@
 
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "controller/export_statsd.h"
+#include "controller/export/export_statsd.h"
 
 enum { RECEIVED_MAX = 16384 };
 

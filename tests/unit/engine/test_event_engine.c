@@ -10,7 +10,7 @@
 #include "engine/facts.h"
 #include "format/reader.h"
 #include "model/object.h"
-#include "plan/service_event.h"
+#include "plan/nat/service_event.h"
 
 #include "cmocka_all.h"
 

@@ -3,7 +3,7 @@
 #include "base/macro.h"
 #include "cmocka_all.h"
 #include "engine/nat/nat_triggers.h"
-#include "model/service.h"
+#include "model/services/service.h"
 
 enum { START_MS = 1000 };
 

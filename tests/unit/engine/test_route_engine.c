@@ -25,7 +25,7 @@
 #include "format/reader.h"
 #include "model/object.h"
 #include "plan/node_plan.h"
-#include "plan/shared_ports.h"
+#include "plan/routes/shared_ports.h"
 #include "status/fault_book.h"
 
 enum { SERVICES = 6, ADDRESSES = 5, BLOCKS = 4, ROUNDS = 600, OTHER_TABLE = 116 };

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "cmocka_all.h"
 #include "engine/rival.h"
-#include "fault_codes.h"
 #include "engine/routes/troubles.h"
+#include "fault_codes.h"
 
 static int64_t clock_ms = 1000;
 

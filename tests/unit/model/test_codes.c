@@ -2,10 +2,10 @@
 /* Each fault of an object as it is written: a manifest that has it, and the code that is raised. */
 #include "base/text.h"
 #include "decoded.h"
-#include "model/endpoints.h"
-#include "model/label_selector.h"
+#include "model/fields/label_selector.h"
 #include "model/pod.h"
-#include "model/service.h"
+#include "model/services/endpoints.h"
+#include "model/services/service.h"
 
 #define OBJECT(version, kind, metadata, rest) \
     "apiVersion: " version "\nkind: " kind "\nmetadata: {name: a" metadata "}\n" rest "\n"

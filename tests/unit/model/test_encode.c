@@ -6,7 +6,7 @@
  */
 #include "base/macro.h"
 #include "decoded.h"
-#include "model/encode.h"
+#include "model/fields/encode.h"
 
 enum { SLOTS_MAX = 32, WORDS_MAX = 8, MIXTURES = 500 };
 

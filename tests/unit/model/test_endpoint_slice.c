@@ -2,7 +2,7 @@
 /* EndpointSlices: conditions' defaults, what is skipped, and that none slips through cut short. */
 #include "base/macro.h"
 #include "decoded.h"
-#include "model/endpoint_slice.h"
+#include "model/services/endpoint_slice.h"
 
 #define SLICE_HEAD                                           \
     "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n" \

@@ -2,8 +2,8 @@
 /* Endpoints as EndpointSlices: a slice for each subset and family, every error at once, once. */
 #include "base/text.h"
 #include "decoded.h"
-#include "model/endpoint_slice.h"
-#include "model/endpoints.h"
+#include "model/services/endpoint_slice.h"
+#include "model/services/endpoints.h"
 
 #define HEAD "apiVersion: v1\nkind: Endpoints\nmetadata: {name: db, namespace: shop}\n" /* 3 */
 

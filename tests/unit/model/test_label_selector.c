@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cmocka_all.h"
 #include "failing_heap.h"
-#include "model/label_selector.h"
+#include "model/fields/label_selector.h"
 
 /* Sorted by name. */
 static const struct label labels[] = {

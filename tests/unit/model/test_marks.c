@@ -4,7 +4,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "decoded.h"
-#include "model/service.h"
+#include "model/services/service.h"
 
 static void assert_told(const char *api_version, const char *kind, const char *metadata,
                         const char *part)

@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "decoded.h"
 #include "failing_malloc.h"
-#include "model/endpoint_slice.h"
-#include "model/service.h"
+#include "model/services/endpoint_slice.h"
+#include "model/services/service.h"
 
 struct arena *__real_arena_new(size_t size);
 struct arena *__wrap_arena_new(size_t size);

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "decoded.h"
 #include "model/egress.h"
-#include "model/service.h"
+#include "model/services/service.h"
 
 /* One object of each kind, all fields that are used filled in. */
 static const struct {

@@ -4,7 +4,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "decoded.h"
-#include "model/service.h"
+#include "model/services/service.h"
 
 #define SERVICE_HEAD "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n" /* 3 */
 

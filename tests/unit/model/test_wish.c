@@ -3,7 +3,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "decoded.h"
-#include "model/service.h"
+#include "model/services/service.h"
 
 static struct decoded decode_wish(const char *annotations, const char *spec)
 {

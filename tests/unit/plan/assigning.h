@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cmocka_all.h"
 #include "format/reader.h"
-#include "plan/assignment.h"
+#include "plan/pools/assignment.h"
 
 enum { NOW = 1000000, REST = 60000 };
 

@@ -6,7 +6,7 @@
 
 #include "planning.h"
 
-#include "plan/block_plan.h"
+#include "plan/pods/block_plan.h"
 
 enum { NOW = 1000000 };
 

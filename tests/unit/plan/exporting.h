@@ -3,7 +3,7 @@
 #pragma once
 
 #include "config/export_config.h"
-#include "plan/export.h"
+#include "plan/export/export.h"
 #include "planning.h"
 
 struct exports {

@@ -5,7 +5,7 @@
 #include <net/if_arp.h>
 #include <stdio.h>
 
-#include "plan/nat_hooks.h"
+#include "plan/nat/nat_hooks.h"
 #include "planning.h"
 
 /* An Ethernet interface that is up, numbered by the order of calls. */

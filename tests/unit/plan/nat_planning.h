@@ -2,8 +2,8 @@
 /* What is planned for NAT of the objects in a planning, as text that a test can write down. */
 #pragma once
 
-#include "plan/nat.h"
-#include "plan/nat_update.h"
+#include "plan/nat/nat.h"
+#include "plan/nat/nat_update.h"
 #include "planning.h"
 #include "status/nat_status.h"
 

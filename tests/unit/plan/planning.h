@@ -10,9 +10,9 @@
 #include "cmocka_all.h"
 #include "format/reader.h"
 #include "model/object.h"
-#include "plan/affected.h"
-#include "plan/route_list.h"
-#include "plan/routes.h"
+#include "plan/routes/affected.h"
+#include "plan/routes/route_list.h"
+#include "plan/routes/routes.h"
 #include "store/store.h"
 
 struct planning {

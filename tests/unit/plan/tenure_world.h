@@ -12,7 +12,7 @@
 
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "plan/tenure.h"
+#include "plan/claims/tenure.h"
 
 enum {
     NODES = 3,
@@ -146,7 +146,7 @@ static void publish(struct world *world)
     }
 }
 
-/* By a person; not while a creation is under way: see plan/tenure.h. */
+/* By a person; not while a creation is under way: see plan/claims/tenure.h. */
 static inline void world_delete(struct world *world)
 {
     for (size_t i = 0; i < MESSAGES; i++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pools and advertisements: which addresses are ours, who announces them, and what a change of them
  * touches. tests/golden/advertisements has the reasons. */
-#include "plan/advertised.h"
+#include "plan/pools/advertised.h"
 
 #include "nat_planning.h"
-#include "plan/claim.h"
+#include "plan/routes/claim.h"
 #include "planning.h"
 
 #define POOL(name, spec)                                                                       \

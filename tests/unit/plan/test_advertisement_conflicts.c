@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Advertisements that select nothing. */
-#include "plan/advertisement_conflicts.h"
+#include "plan/conflicts/advertisement_conflicts.h"
 
 #include "planning.h"
 #include "raised.h"

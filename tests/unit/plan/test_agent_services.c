@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "exporting.h"
-#include "plan/agent_services.h"
-#include "plan/agent_services_diff.h"
+#include "plan/export/agent_services.h"
+#include "plan/export/agent_services_diff.h"
 #include "raised.h"
 
 #define ID_HTTP "cluster-default-service1-http"

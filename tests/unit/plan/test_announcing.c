@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is said of an address, when, and what another machine's word changes. */
-#include "plan/announcing.h"
+#include "plan/claims/announcing.h"
 
 #include "cmocka_all.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A pool's request, step by step: nothing is asked for twice, and nothing is left behind. */
-#include "plan/block_ask.h"
+#include "plan/pods/block_ask.h"
 
 #include <stdio.h>
 #include <string.h>

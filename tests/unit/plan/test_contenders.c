@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Lists of nodes that claims share: what is in them, what two have in common, and who frees them.
  */
-#include "plan/contenders.h"
+#include "plan/claims/contenders.h"
 
 #include "cmocka_all.h"
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "failing_heap.h"
-#include "plan/egress_rows.h"
-#include "plan/gateway_address.h"
+#include "plan/egress/egress_rows.h"
+#include "plan/egress/gateway_address.h"
 #include "planning.h"
 #include "raised.h"
 

@@ -2,7 +2,7 @@
 /* Behind which port of a bridge an address is, by what was found and what was known before. */
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "plan/egress_home.h"
+#include "plan/egress/egress_home.h"
 
 enum { PORTS = 3 };
 

@@ -4,8 +4,8 @@
  * here, and every row of its table of annotations.
  */
 #include "exporting.h"
-#include "plan/export_hash.h"
-#include "plan/exported.h"
+#include "plan/export/export_hash.h"
+#include "plan/export/exported.h"
 
 /* TestIsExportableService */
 static void is_exported_if_it_asks_and_can_be(void **state)

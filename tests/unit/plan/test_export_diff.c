@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "exporting.h"
-#include "plan/export_diff.h"
+#include "plan/export/export_diff.h"
 
 #define PREFIX "kube-service-exporter/"
 #define HTTP   "services/cluster-default-service1-http/clusters/cluster"

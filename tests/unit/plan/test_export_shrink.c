@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "exporting.h"
-#include "plan/export_diff.h"
-#include "plan/export_shrink.h"
+#include "plan/export/export_diff.h"
+#include "plan/export/export_shrink.h"
 
 #define PREFIX "kube-service-exporter/"
 #define NODES  "nodes/cluster"

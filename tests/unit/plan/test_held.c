@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Objects that are deleted, and that somebody keeps. */
-#include "plan/held.h"
+#include "plan/conflicts/held.h"
 
 #include "planning.h"
 #include "raised.h"

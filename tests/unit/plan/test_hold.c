@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Hold-down: doubling, the cap, and starting afresh after quiet. */
 #include "cmocka_all.h"
-#include "plan/hold.h"
+#include "plan/routes/hold.h"
 
 static const struct config config = { .routes = { .hold_initial_ms = 1000, .hold_max_ms = 60000 } };
 

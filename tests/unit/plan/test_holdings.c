@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which addresses are claimed, by whom, and that no route is made for them. */
 #include "linking.h"
-#include "plan/holding_faults.h"
-#include "plan/holdings.h"
+#include "plan/claims/holding_faults.h"
+#include "plan/claims/holdings.h"
 #include "raised.h"
 
 #define POOL                                                                             \

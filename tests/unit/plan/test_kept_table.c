@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From the addresses that are there for a while to those that are wanted. */
 #include "cmocka_all.h"
-#include "plan/kept_table.h"
+#include "plan/claims/kept_table.h"
 
 enum { NOW = 1000000 };
 

@@ -4,7 +4,7 @@
 
 #include "failing_heap.h"
 #include "nat_planning.h"
-#include "plan/nat_change.h"
+#include "plan/nat/nat_change.h"
 #include "planning.h"
 
 static void fill(struct planning *planning)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a change takes service away from, which addresses it is about, and whether it is one. */
-#include "plan/nat_change.h"
+#include "plan/nat/nat_change.h"
 
 #include "nat_planning.h"
 

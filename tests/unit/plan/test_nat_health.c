@@ -2,7 +2,7 @@
 /* Health ports: which Services have one, what is counted, and where they are served. */
 #include "failing_heap.h"
 #include "nat_planning.h"
-#include "plan/nat_health.h"
+#include "plan/nat/nat_health.h"
 
 #define LOCAL \
     "externalTrafficPolicy: Local, healthCheckNodePort: 30256, ports: [{name: h, port: 80}]"

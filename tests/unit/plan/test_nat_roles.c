@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What interfaces are found to be, without a name: as the common networks of pods have them. */
 #include "linking.h"
-#include "plan/nat_roles.h"
+#include "plan/nat/nat_roles.h"
 
 struct fixture {
     struct planning planning;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Networks of the configuration that lie in each other, or where nothing of theirs is. */
-#include "plan/network_conflicts.h"
+#include "plan/conflicts/network_conflicts.h"
 #include "planning.h"
 #include "raised.h"
 

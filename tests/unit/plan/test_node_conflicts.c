@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What others have of what is node-1's. */
-#include "plan/node_conflicts.h"
+#include "plan/conflicts/node_conflicts.h"
 
 #include "planning.h"
 #include "raised.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pools, blocks, Namespaces and destinations that lie where something else is, or name what is not
  * there. */
-#include "plan/object_networks.h"
+#include "plan/conflicts/object_networks.h"
 
-#include "plan/block_conflicts.h"
+#include "plan/conflicts/block_conflicts.h"
 #include "plan/link_table.h"
 
 #include "planning.h"

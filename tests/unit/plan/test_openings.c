@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What Services have opened to the outside, who holds it, and what may be closed beside it. */
-#include "plan/openings.h"
+#include "plan/firewall/openings.h"
 
 #include "nat_planning.h"
 #include "plan/link_table.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 #define PORT "ports: [{name: h, port: 80, nodePort: 30080}]"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who may have an address of a segment, and in which order. */
 #include "linking.h"
-#include "plan/placement.h"
-#include "plan/tenure.h"
+#include "plan/claims/placement.h"
+#include "plan/claims/tenure.h"
 
 enum { NODES = 12, KEYS = 600, FAILBACK = 30000 };
 

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "plan/pod_addresses.h"
-#include "plan/pod_pools.h"
+#include "plan/pods/pod_addresses.h"
+#include "plan/pods/pod_pools.h"
 
 enum { REST_MS = 60000, START_MS = 1000000 };
 

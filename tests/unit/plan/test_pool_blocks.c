@@ -4,7 +4,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "cmocka_all.h"
-#include "plan/pool_blocks.h"
+#include "plan/pods/pool_blocks.h"
 
 static struct pool_subnet subnet(const char *ipv4, const char *ipv6)
 {

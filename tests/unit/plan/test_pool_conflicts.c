@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is wrong between pools, and between pools and the networks of Nodes and Services. */
-#include "plan/pool_conflicts.h"
+#include "plan/conflicts/pool_conflicts.h"
 
 #include "planning.h"
 #include "raised.h"

@@ -5,8 +5,8 @@
 #include "base/macro.h"
 #include "linking.h"
 #include "nat_planning.h"
-#include "plan/lead.h"
-#include "plan/real_address.h"
+#include "plan/nat/lead.h"
+#include "plan/routes/real_address.h"
 #include "raised.h"
 
 /* node-1 with eth0, a tunnel and kube-proxy's device. */

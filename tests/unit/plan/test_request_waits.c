@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests that wait: which are told as faults, and when anything has changed. */
-#include "plan/request_waits.h"
+#include "plan/pods/request_waits.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 
 static struct route route(uint32_t table, const char *prefix, uint8_t protocol, uint8_t type)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* When a node that is cut off from the store asks, and which answer says that a segment is whole.
  */
-#include "plan/scouting.h"
+#include "plan/claims/scouting.h"
 
 #include "cmocka_all.h"
 

@@ -4,7 +4,7 @@
 
 #include "planning.h"
 
-#include "plan/service_event.h"
+#include "plan/nat/service_event.h"
 
 static void put_with_uid(struct planning *planning, const char *name, const char *uid,
                          const char *spec)

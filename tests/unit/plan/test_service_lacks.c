@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a Service lacks, by itself and by its slices and Nodes. */
-#include "plan/service_lacks.h"
+#include "plan/nat/service_lacks.h"
 
 #include "planning.h"
 #include "raised.h"

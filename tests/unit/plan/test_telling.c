@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who is told of an address, by how many frames at a time, and in whose turn. */
-#include "plan/telling.h"
+#include "plan/claims/telling.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "plan/tenant.h"
+#include "plan/pods/tenant.h"
 
 static void an_alias_is_read_back(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "plan/tenure.h"
+#include "plan/claims/tenure.h"
 
 enum { D = 10000, EARLY = 1000, LATE = 250, STEP = 40, RETRY = 250, WALL = 1700000 };
 

@@ -8,7 +8,7 @@
 
 #include "cmocka_all.h"
 #include "format/reader.h"
-#include "plan/workload.h"
+#include "plan/egress/workload.h"
 
 #define IMAGE "example.com/fingerpost:1"
 

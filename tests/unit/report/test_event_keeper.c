@@ -6,7 +6,7 @@
 
 #include "fake_api.h"
 #include "model/object.h"
-#include "model/service.h"
+#include "model/services/service.h"
 #include "report/event_keeper.h"
 
 #include "cmocka_all.h"

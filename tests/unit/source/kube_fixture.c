@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "cmocka_all.h"
-#include "model/service.h"
+#include "model/services/service.h"
 
 static enum kind kind_asked(const struct fake_peer *peer)
 {

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "model/encode.h"
+#include "model/fields/encode.h"
 #include "objects.h"
 #include "store/copy.h"
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "model/endpoint_slice.h"
 #include "model/node.h"
 #include "model/pod.h"
-#include "model/service.h"
+#include "model/services/endpoint_slice.h"
+#include "model/services/service.h"
 
 static inline void *make_object(enum kind kind, size_t size, const char *namespace,
                                 const char *name)

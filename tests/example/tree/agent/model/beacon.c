@@ -2,7 +2,7 @@
 /* Beacons: from a document, compared, and written back. */
 #include "model/beacon.h"
 
-#include "model/encode_member.h"
+#include "model/fields/encode_member.h"
 #include "model/kind.h"
 
 static void decode(struct decoder *decoder, const struct doc *root, struct object *object)

@@ -5,7 +5,7 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "model/beacon.h"
-#include "plan/route_table.h"
+#include "plan/routes/route_table.h"
 #include "store/store.h"
 
 /* Of this example alone, so not in base/ours.h, where an engine that stays has its numbers. */

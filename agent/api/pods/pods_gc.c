@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The CNI verb GC: the runtime says which interfaces of a network are alive, and every other one of
+ * that network is freed. A list that can't be read to its end frees nothing.
+ *
+ * Whose network is not known (its ADD came to an agent that kept none, or the state folder was
+ * lost) is freed by no GC: another network may have it. The first list that names it says which.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "api/body.h"
+#include "api/pods/pods_inside.h"
+#include "api/reply.h"
+#include "base/macro.h"
+#include "base/sorted.h"
+#include "faults/requests.h"
+#include "format/json.h"
+
+/* An agent-cni that is older than this agent names none, and means whatever there is. */
+static int read_network(const struct document *body, const char **ret_network,
+                        struct faults *faults)
+{
+    static const char *const members[] = { "live", "network", NULL };
+    int r = body_check_members(body, members, faults);
+    if (r == 0)
+        r = pods_read_network(body, ret_network, faults);
+    if (r == 0 && !**ret_network) {
+        fault_raise(faults, "body", request_network_unnamed);
+        r = -EBADMSG;
+    }
+    return r;
+}
+
+static int read_live(const struct document *body, struct sorted *live, struct faults *faults)
+{
+    const struct doc *list = doc_get(body->root, "live");
+    int r = 0;
+    if (r == 0 && !list) {
+        fault_raise(faults, "body", request_list_missing);
+        r = -EBADMSG;
+    }
+    if (r == 0)
+        r = MIN(doc_expect(body, list, DOC_LIST, faults), 0);
+    doc_each(node, list) {
+        const char *container = "", *interface = "";
+        struct tenant tenant;
+        if (r == 0)
+            r = MIN(body_string(body, doc_get(node, "container"), &container, faults), 0);
+        if (r == 0)
+            r = MIN(body_string(body, doc_get(node, "interface"), &interface, faults), 0);
+        /* What can't be a name of ours is none of ours. */
+        if (r == 0 && tenant_name(container, interface, "default", &tenant) == 0)
+            r = sorted_put(live, &tenant);
+    }
+    return r;
+}
+
+static void add_freed(struct json *json, const struct tenant *tenant)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "container", tenant->container);
+    json_string(json, "interface", tenant->interface);
+    json_end_object(json);
+}
+
+static int free_others(const struct pods_api_options *options, const char *network,
+                       const struct sorted *live, struct json *json)
+{
+    const struct pod_stay *stay;
+    for (size_t i = 0; (stay = options->calls.at(options->context, i));) {
+        const struct tenant tenant = stay->tenant;
+        bool is_alive = sorted_find(live, &tenant) != NULL;
+        if (is_alive && !*stay->network)
+            options->calls.attach(options->context, &tenant, network);
+        if (is_alive || strcmp(stay->network, network) != 0) {
+            i++;
+            continue;
+        }
+        int r = options->calls.free(options->context, &tenant);
+        if (r < 0)
+            return r;
+        add_freed(json, &tenant);
+    }
+    return 0;
+}
+
+void pods_api_gc(const struct pods_api_options *options, const struct http_request *request,
+                 struct http_reply *reply)
+{
+    CLEANUP(document_freep) struct document *body = NULL;
+    AUTOSORTED struct sorted live = SORTED(struct tenant, tenant_cmp);
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text out = { 0 };
+    struct json json = { .out = &out };
+    const char *network = "";
+    int r = body_parse(request, &body, &faults);
+    if (r == 0 && !body) {
+        reply_error(reply, 400, "a body is needed: network, and live, a list of what is alive");
+        return;
+    }
+    if (r == 0)
+        r = read_network(body, &network, &faults);
+    if (r == 0)
+        r = read_live(body, &live, &faults);
+    json_begin_object(&json, NULL);
+    json_begin_array(&json, "freed");
+    if (r == 0)
+        r = free_others(options, network, &live, &json);
+    json_end_array(&json);
+    json_end_object(&json);
+    if (r == -EBADMSG)
+        reply_faults(reply, 400, &faults);
+    else if (r < 0)
+        reply_error(reply, 503, strerror(-r));
+    else
+        reply_document(reply, 200, &out);
+}

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* The plan by which agent-cni makes a pod's interface, as a document. */
-#pragma once
-
-#include "base/text.h"
-#include "plan/pod_stay.h"
-
-void view_grant(const struct pod_grant *grant, struct text *out);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * CAs of a folder; see consul_ca.h.
+ *
+ * OpenSSL wants the files of such a folder under names of hashes; Consul's own clients take every
+ * file, whatever its name, and so it is done here.
+ */
+#include "client/consul/consul_ca.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+enum { CA_BYTES = 1024 * 1024 }; /* of all files */
+
+static int read_one(const char *path, struct text *out)
+{
+    struct stat status;
+    AUTOFREE char *content = NULL;
+    size_t size;
+    if (stat(path, &status) < 0)
+        return -errno;
+    if (!S_ISREG(status.st_mode))
+        return 0;
+    int r = file_read(path, CA_BYTES, &content, &size);
+    if (r < 0)
+        return r;
+    if (out->length + size + 1 > CA_BYTES)
+        return -EFBIG;
+    text_add_bytes(out, content, size);
+    text_add_char(out, '\n');
+    return text_error(out);
+}
+
+static int is_named(const struct dirent *entry)
+{
+    return *entry->d_name != '.';
+}
+
+int consul_ca_read(const char *folder, struct text *out)
+{
+    struct dirent **entries;
+    int count = scandir(folder, &entries, is_named, alphasort);
+    if (count < 0)
+        return -errno;
+    int r = 0;
+    for (int i = 0; i < count; i++) {
+        AUTOFREE char *path = text_format("%s/%s", folder, entries[i]->d_name);
+        if (r == 0)
+            r = path ? read_one(path, out) : -ENOMEM;
+        free(entries[i]);
+    }
+    free(entries);
+    return r == 0 && out->length == 0 ? -ENOENT : r;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Says on a Service's status why it is not exported though it asks: a condition, SERVICE_EXPORTED,
+ * that is there as long as the Service is refused, and goes when that is mended.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "controller/board.h"
+#include "plan/export/export_plan.h"
+
+struct export_conditions;
+
+/* Returns 0 or -ENOMEM. The board is borrowed. */
+int export_conditions_new(const struct board *board, struct export_conditions **ret_conditions);
+void export_conditions_free(struct export_conditions *conditions);
+DEFINE_CLEANUP(struct export_conditions *, export_conditions_free);
+
+void export_conditions_lead(struct export_conditions *conditions, bool leading);
+
+/* What is refused now: borrowed until the next call. Returns 0 or -ENOMEM. */
+int export_conditions_want(struct export_conditions *conditions, const struct export_plan *plan);
+
+/* The faults of what the API refuses to write, if that is another than before: returns whether. */
+bool export_conditions_faults(struct export_conditions *conditions, struct faults *faults);
+
+void export_conditions_publish(const struct export_conditions *conditions,
+                               struct write_status *status);

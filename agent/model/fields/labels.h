@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The labels of an object, as selectors ask for them. Private to model/. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/json.h"
+#include "model/fields/decode.h"
+#include "model/fields/label_selector.h"
+
+/* The object's own, sorted by name, LABELS_MAX at most (else a warning); NULL: none. */
+const struct label *decode_labels(struct decoder *decoder, uint32_t *ret_count);
+
+/* The same of another map, as a Service's selector is one. */
+const struct label *decode_label_map(struct decoder *decoder, const struct doc *list,
+                                     uint32_t *ret_count);
+
+bool labels_equal(const struct label *a, uint32_t a_count, const struct label *b, uint32_t b_count);
+bool labels_have(const struct label *labels, uint32_t count, const char *name);
+
+/* Members of `labels`, which is open. */
+void encode_labels(struct json *json, const struct label *labels, uint32_t count);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See kept_table.h. The kernel tells how many whole seconds are left, rounded up: an address goes
+ * within a second after its until_ms. It is renewed if that number grows by it, so that a renewal
+ * that would gain less than a second is spared.
+ */
+#include "plan/claims/kept_table.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+
+int kept_address_cmp(const void *a, const void *b)
+{
+    const struct kept_address *left = a, *right = b;
+    int r = CMP(left->ifindex, right->ifindex);
+    return r ? r : ip_cmp(&left->ip, &right->ip);
+}
+
+static uint32_t lifetime_of(const struct kept_address *wanted, int64_t now_ms)
+{
+    int64_t left_ms = wanted->until_ms - now_ms;
+    return left_ms < SECOND_MS ? 0 : (uint32_t)MIN(left_ms / SECOND_MS, (int64_t)INT32_MAX);
+}
+
+static int remove_unwanted(const struct sorted *there, const struct sorted *wanted, int64_t now_ms,
+                           kept_op_list *ops)
+{
+    sorted_each(const struct kept_address, address, there) {
+        const struct kept_address *wish = sorted_find(wanted, address);
+        if (wish && lifetime_of(wish, now_ms) > 0)
+            continue;
+        if (vec_push(ops, (struct kept_op){ KEPT_REMOVE, *address, 0 }) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static bool is_due(const struct kept_address *there, const struct kept_address *wish,
+                   uint32_t lifetime_s, int64_t now_ms)
+{
+    int64_t fresh_ms = now_ms + lifetime_s * SECOND_MS;
+    return fresh_ms - there->until_ms >= 2 * SECOND_MS || there->until_ms > wish->until_ms;
+}
+
+int kept_diff(const struct sorted *there, const struct sorted *wanted, int64_t now_ms,
+              kept_op_list *ops)
+{
+    int r = remove_unwanted(there, wanted, now_ms, ops);
+    if (r < 0)
+        return r;
+    sorted_each(const struct kept_address, wish, wanted) {
+        uint32_t lifetime_s = lifetime_of(wish, now_ms);
+        const struct kept_address *address = sorted_find(there, wish);
+        if (lifetime_s == 0 || (address && !is_due(address, wish, lifetime_s, now_ms)))
+            continue;
+        enum kept_op_kind kind = address ? KEPT_RENEW : KEPT_ADD;
+        if (vec_push(ops, (struct kept_op){ kind, *wish, lifetime_s }) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the planner of workload.h share. */
+#pragma once
+
+#include "base/vec.h"
+#include "format/json.h"
+#include "plan/egress/workload.h"
+
+/* ---- workload_pod.c ---- */
+
+/* What is wrong with a template, static; NULL: nothing. */
+const char *workload_template_check(const struct doc *pod_template);
+
+/* ---- workload_rights.c ---- */
+
+/*
+ * What a template asks for that is not in `allowed` (bits by enum template_right), all of it, and
+ * what to do about it: in the texts of the plan. False: nothing.
+ */
+bool workload_template_excess(const struct doc *pod_template, uint32_t allowed,
+                              struct workload_plan *plan);
+
+/* ---- workload_pod.c ---- */
+
+/* The member "template" of a Deployment's spec. `pod_template` may be NULL. */
+void workload_pod_write(struct json *json, const struct egress *egress,
+                        const struct doc *pod_template, const char *image);
+
+/* ---- workload_document.c ---- */
+
+/* Opens an object up to its metadata, which stays open; with preconditions where one is there. */
+void workload_begin(struct json *json, const struct workload_key *key, const struct object *there);
+
+/* Members of an object of labels: those that select an Egress's pods. */
+void workload_labels_write(struct json *json, const struct egress *egress);
+
+/* A Deployment, a Service or a budget, whole. */
+void workload_write(const struct workload_key *key, const struct egress *egress,
+                    const struct doc *pod_template, const char *image, const struct object *there,
+                    struct text *out);
+
+/* ---- workload_access.c ---- */
+
+typedef VEC(const char *) workload_names;
+
+/* Whether gateways of a namespace need their account. */
+bool workload_needs_account(const struct store *store, const char *namespace);
+/* The namespaces that do, sorted. Returns 0 or -ENOMEM. */
+int workload_namespaces(const struct store *store, workload_names *ret_names);
+
+/* A ServiceAccount, or the ClusterRoleBinding with these namespaces' accounts. */
+void workload_access_write(const struct workload_key *key, const workload_names *namespaces,
+                           const struct object *there, struct text *out);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The services that Consul's agent on this node is to have, as kube-service-exporter registers
+ * them: one for each port of an exported Service that has a NodePort here. Beside that program's
+ * TCP check each has one that says what this agent knows: whether a packet to the port would be
+ * served now.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "plan/facts.h"
+#include "plan/routes/route_inputs.h"
+
+/* What NAT has found wrong with a Service. */
+struct service_trouble {
+    const char *service; /* "namespace/name" */
+    const char *why;
+};
+typedef VEC(struct service_trouble) service_troubles; /* in order of service */
+
+/* All borrowed. */
+struct agent_services_inputs {
+    const struct node_facts *facts;
+    const struct sorted *service_proofs; /* struct service_proof; NULL: NAT is not ours to prove */
+    const service_troubles *troubles;    /* with it */
+    enum standing standing;
+};
+
+/* Its strings belong to the plan. */
+struct agent_service {
+    const char *id;       /* also its name */
+    const char *owner;    /* "namespace/name" of the Service */
+    struct ip address;    /* of this node */
+    uint16_t port;        /* the NodePort */
+    uint16_t health_port; /* healthCheckNodePort under policy Local; 0: none */
+    bool tcp;             /* whether a connection tells anything */
+    bool healthy;
+    const char *why; /* it is healthy, or not: for people */
+    /* Which checks it has, in words: "tcp health=31000 ttl=3600". Another text, other checks. */
+    const char *checks;
+};
+
+int agent_service_cmp(const void *a, const void *b); /* by id */
+
+struct agent_services {
+    struct arena *arena;
+    VEC(struct agent_service) list; /* in order of id */
+    VEC(const char *) refused;      /* "namespace/name" of Services that are, in order */
+};
+
+/* Returns 0 or -ENOMEM. */
+int plan_agent_services(const struct agent_services_inputs *inputs,
+                        struct agent_services *ret_services);
+void agent_services_done(struct agent_services *services);
+
+/* Whether Consul's agent would be told the same by both. */
+bool agent_services_same(const struct agent_services *a, const struct agent_services *b);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The openings of all Services, each Service's by itself, kept up to date by what changed. */
+#pragma once
+
+#include "plan/firewall/openings.h"
+#include "plan/nat/nat.h"
+
+struct openings_row {
+    char *namespace, *name; /* of the Service */
+    opening_list openings;
+};
+
+/* A struct sorted of these rows, by namespace and name. */
+int openings_row_cmp(const void *a, const void *b);
+void openings_rows_done(struct sorted *rows);
+
+/*
+ * Plans the Services of `keys` anew (valid in this round only), or all of them. Returns 1 if
+ * something is otherwise than before, 0, or -ENOMEM.
+ */
+int openings_update(const struct node_facts *facts, const nat_key_list *keys, bool all,
+                    struct sorted *rows);

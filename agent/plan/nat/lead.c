@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which networks are led to svc0, and how; see lead.h.
+ *
+ * A network that overlaps one of this node's own is not led: the route would take the node's
+ * neighbours away. Its ClusterIPs then get a route each. Single addresses of this node inside it do
+ * no harm, such as those of kube-proxy's IPVS mode or of a DNS cache on the node.
+ *
+ * Called by the route planner: for a whole plan, and for each address.
+ */
+#include "plan/nat/lead.h"
+
+struct lead lead_to_svc0(const struct node_facts *facts, uint8_t family)
+{
+    const struct nat_leads *leads = facts->nat_leads;
+    if (!leads)
+        return (struct lead){ 0 };
+    return (struct lead){ leads->ifindex, family == IP_V4 ? leads->v4 : leads->v6 };
+}
+
+/*
+ * A network of this node that a prefix overlaps, or NULL. A single address takes nothing away: the
+ * kernel looks for its own addresses before it looks at routes. It is none of these networks, since
+ * this is asked of each ClusterIP, and kube-proxy's IPVS mode puts all of them on the node.
+ */
+static const struct prefix *overlapped(const struct node_facts *facts, const struct prefix *prefix)
+{
+    for (size_t i = 0; facts->local_networks && i < facts->local_networks->count; i++) {
+        const struct prefix *local = sorted_at(facts->local_networks, i);
+        if (prefix_contains(local, &prefix->ip) || prefix_contains(prefix, &local->ip))
+            return local;
+    }
+    return NULL;
+}
+
+bool lead_covers(const struct node_facts *facts, const struct ip *address)
+{
+    vec_each(const struct prefix, net, &facts->config->services.service_cidrs) {
+        if (prefix_contains(net, address) && !overlapped(facts, net))
+            return true;
+    }
+    return false;
+}
+
+int net_row_cmp(const void *a, const void *b)
+{
+    return prefix_cmp(&((const struct net_row *)a)->prefix, &((const struct net_row *)b)->prefix);
+}
+
+static void overlap_fault(struct faults *faults, const struct prefix *net, const struct prefix *own)
+{
+    char text[PREFIX_STRLEN], network[PREFIX_STRLEN];
+    faults_add(faults, "services.serviceCIDRs", "name the networks of ClusterIPs only",
+               "%s overlaps this node's network %s: unallocated addresses in it are not "
+               "refused to the node itself",
+               prefix_str(net, text), prefix_str(own, network));
+}
+
+int plan_nets(const struct node_facts *facts, struct sorted *ret_rows, struct faults *faults)
+{
+    AUTOSORTED struct sorted rows = SORTED(struct net_row, net_row_cmp);
+    vec_each(const struct prefix, net, &facts->config->services.service_cidrs) {
+        const struct net_row row = { *net, lead_to_svc0(facts, net->ip.family) };
+        if (row.lead.ifindex == 0)
+            continue;
+        const struct prefix *own = overlapped(facts, net);
+        if (own) {
+            overlap_fault(faults, net, own);
+            continue;
+        }
+        int r = sorted_put(&rows, &row);
+        if (r < 0)
+            return r;
+    }
+    *ret_rows = TAKE_STRUCT(rows);
+    return 0;
+}

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From interfaces to attachments; see nat_hooks.h.
+ *
+ * An interface without Ethernet headers (tun, WireGuard, IP tunnels) gets programs of its own, and
+ * one with other headers is a fault by its name. A port of a bridge or bond hands its packets to
+ * its master before they are routed: the program belongs on the master, and to name the port is a
+ * mistake. A VRF is a master of routing tables only; its ports are served like any interface.
+ *
+ * A bridge of pods is different. What one of its pods answers another is switched from port to
+ * port, and would reach the client untranslated. So its ports carry both programs, and see what
+ * each pod sends and gets. The bridge itself has pod_out alone: pod_in there would judge packets
+ * that a port's has translated already. Such a bridge is named itself or by its ports; its ports
+ * are veths and taps. One with any other port, a NIC say, joins pods to the fabric, and is served
+ * as one interface.
+ *
+ * The programs are attached to an interface that is down, too, so that no packet passes them by
+ * when it comes up. They are always attached to the loopback and to svc0, which patterns do not
+ * match.
+ */
+#include "plan/nat/nat_hooks.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <linux/if_arp.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* Bridges whose ports are pods: their indices, sorted. */
+typedef VEC(uint32_t) bridge_list;
+
+static int index_cmp(const void *a, const void *b)
+{
+    const uint32_t *left = a, *right = b;
+    return CMP(*left, *right);
+}
+
+static bool has_bridge(const bridge_list *bridges, uint32_t ifindex)
+{
+    return ifindex && vec_find(bridges, &ifindex, index_cmp);
+}
+
+static int push_bridge(bridge_list *bridges, const struct link_facts *facts,
+                       const struct link *bridge)
+{
+    if (nat_is_uplink(facts, bridge) || has_bridge(bridges, bridge->ifindex))
+        return 0;
+    int r = vec_push(bridges, bridge->ifindex);
+    vec_sort(bridges, index_cmp);
+    return r;
+}
+
+/* Bridges that are pods' themselves, or by one of their ports. */
+static int find_bridges(const struct link_facts *facts, bridge_list *bridges)
+{
+    sorted_each(const struct link, link, facts->links) {
+        const struct link *master = link_port_of(facts->links, link);
+        const struct link *bridge = nat_is_bridge(link) ? link
+                                    : master && nat_is_bridge(master) && nat_may_be_pods(link)
+                                        ? master
+                                        : NULL;
+        int r = bridge && nat_is_pods(facts, link) ? push_bridge(bridges, facts, bridge) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Of these bridges those that have no ports but pods'. */
+static int find_pod_bridges(const struct link_facts *facts, bridge_list *ret_bridges)
+{
+    AUTOVEC bridge_list all = { 0 }, joined = { 0 }, kept = { 0 };
+    int r = find_bridges(facts, &all);
+    sorted_each(const struct link, link, facts->links) {
+        if (r == 0 && !nat_may_be_pods(link) && has_bridge(&all, link->master))
+            r = vec_push(&joined, link->master);
+    }
+    vec_sort(&joined, index_cmp);
+    vec_each(const uint32_t, ifindex, &all) {
+        if (r == 0 && !has_bridge(&joined, *ifindex))
+            r = vec_push(&kept, *ifindex);
+    }
+    if (r == 0)
+        *ret_bridges = TAKE_STRUCT(kept);
+    return r;
+}
+
+static bool can_serve(const struct link_facts *facts, const struct link *link)
+{
+    return nat_can_carry(link) && !link_port_of(facts->links, link);
+}
+
+static void refuse(const struct link_facts *facts, const struct link *link, struct faults *faults)
+{
+    const struct link *master = link_port_of(facts->links, link);
+    AUTOFREE char *place = text_format("interface %s", link->name);
+    AUTOFREE char *remedy = master ? text_format("name %s instead", master->name) : NULL;
+
+    if (master)
+        faults_add(faults, place ? place : "interface", remedy,
+                   "NAT is not attached: it is a port of %s %s", master->kind, master->name);
+    else
+        faults_add(faults, place ? place : "interface", "take it out of the configuration",
+                   "NAT is not attached: its packets begin with neither Ethernet nor IP (type %u)",
+                   link->type);
+}
+
+/* The programs are told of a few only. */
+static bool is_one_too_many(const nat_attachment_list *wanted, const struct link *link,
+                            struct faults *faults)
+{
+    size_t count = 0;
+    vec_each(const struct nat_attachment, it, wanted)
+        count += it->by_route && it->hook == NAT_HOOK_UPLINK_IN;
+    if (!nat_goes_by_route(link) || count < NAT_MAX_BY_ROUTE)
+        return false;
+    AUTOFREE char *place = text_format("interface %s", link->name);
+    faults_add(faults, place ? place : "interface", "give some of them a fixed other end",
+               "NAT is not attached: there are %d tunnels without a fixed other end before it",
+               NAT_MAX_BY_ROUTE);
+    return true;
+}
+
+static void in_both_lists(const struct link *link, struct faults *faults)
+{
+    AUTOFREE char *place = text_format("interface %s", link->name);
+    faults_add(faults, place ? place : "interface",
+               "let only one of services.uplinks and services.podInterfaces match it",
+               "it matches both lists, and is served as an uplink");
+}
+
+/* The kernel is asked for children by each proof of a pod here: not of pods' own interfaces. */
+static bool may_be_parent(const struct link *link, enum nat_hook hook)
+{
+    const bool uplink = hook == NAT_HOOK_UPLINK_IN || hook == NAT_HOOK_UPLINK_OUT;
+    return link->type == ARPHRD_ETHER && !nat_is_own_link(link) &&
+           (uplink || (!nat_may_be_pods(link) && !nat_is_bridge(link)));
+}
+
+static int attach(const struct link_facts *facts, nat_attachment_list *wanted,
+                  const struct link *link, enum nat_hook hook)
+{
+    struct nat_attachment attachment = {
+        .ifindex = link->ifindex,
+        .vrf = nat_vrf_of(facts, link),
+        .hook = hook,
+        .bare = nat_is_bare(link),
+        .by_route = nat_goes_by_route(link),
+        .parent = may_be_parent(link, hook),
+    };
+    memcpy(attachment.name, link->name, sizeof(attachment.name));
+    return vec_push(wanted, attachment);
+}
+
+static int attach_both(const struct link_facts *facts, nat_attachment_list *wanted,
+                       const struct link *link, enum nat_hook in, enum nat_hook out)
+{
+    int r = attach(facts, wanted, link, in);
+    return r < 0 ? r : attach(facts, wanted, link, out);
+}
+
+static int plan_link(const struct link_facts *facts, const struct link *link,
+                     const bridge_list *bridges, nat_attachment_list *wanted, struct faults *faults)
+{
+    if (strcmp(link->name, "lo") == 0)
+        return attach(facts, wanted, link, NAT_HOOK_LO_OUT);
+    if (link_is_svc0(link))
+        return attach(facts, wanted, link, NAT_HOOK_SVC_OUT);
+    if (has_bridge(bridges, link->ifindex))
+        return attach(facts, wanted, link, NAT_HOOK_POD_OUT);
+    if (has_bridge(bridges, link->master))
+        return attach_both(facts, wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
+
+    bool uplink = nat_is_uplink(facts, link);
+    bool pod = nat_is_pods(facts, link);
+    if (!uplink && !pod)
+        return 0;
+    if (!can_serve(facts, link)) {
+        refuse(facts, link, faults);
+        return 0;
+    }
+    if (is_one_too_many(wanted, link, faults))
+        return 0;
+    if (uplink && pod)
+        in_both_lists(link, faults);
+    return uplink ? attach_both(facts, wanted, link, NAT_HOOK_UPLINK_IN, NAT_HOOK_UPLINK_OUT)
+                  : attach_both(facts, wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
+}
+
+static bool has_hook(const nat_attachment_list *wanted, enum nat_hook hook)
+{
+    vec_each(const struct nat_attachment, it, wanted) {
+        if (it->hook == hook)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Whether somebody means to use an uplink: it has an address. Spare ports of a machine and the
+ * kernel's fallback devices (gretap0) are found, or match a pattern, as well, and are down. IPv4
+ * addresses stay on what goes down; the kernel takes IPv6's away, so that of an uplink without IPv4
+ * nothing is told.
+ */
+static bool is_meant(const struct link_facts *facts, const struct link *link)
+{
+    if (!facts->addresses)
+        return false;
+    sorted_each(const struct link_address, address, facts->addresses) {
+        if (address->ifindex == link->ifindex)
+            return true;
+    }
+    return false;
+}
+
+/* Whether one is there that works as far as can be seen from here: else that is the cause. */
+static bool has_meant_uplink(const struct link_facts *facts)
+{
+    sorted_each(const struct link, link, facts->links) {
+        if (link->up && !link->unplugged && nat_is_uplink(facts, link) && is_meant(facts, link))
+            return true;
+    }
+    return false;
+}
+
+/* What keeps an uplink from its work, and what to do, a format of its name; NULL: nothing. */
+static const char *why_useless(const struct link *link, const char **ret_remedy)
+{
+    if (!link->up) {
+        *ret_remedy = "ip link set %s up";
+        return "is down";
+    }
+    if (link->unplugged) {
+        *ret_remedy = LINK_PLUG_REMEDY;
+        return "has no carrier";
+    }
+    *ret_remedy = "ip link set %s arp on";
+    return link_lacks_arp(link) ? "has no ARP (NOARP)" : NULL;
+}
+
+/* The cause of much else: endpoints without a way, sessions of BGP that end. */
+static void tell_down(const struct link_facts *facts, struct faults *faults)
+{
+    sorted_each(const struct link, link, facts->links) {
+        const char *format, *why = why_useless(link, &format);
+        if (!why || !nat_is_uplink(facts, link) || !can_serve(facts, link) ||
+            !is_meant(facts, link))
+            continue;
+        AUTOFREE char *place = text_format("interface %s", link->name);
+        AUTOFREE char *remedy = text_format(format, link->name);
+        faults_add(faults, place ? place : "interface", remedy,
+                   "%s %s: nothing comes in or leaves by this uplink", link->name, why);
+    }
+}
+
+/* Pods come and go; that an uplink is not there is a mistake, or a broken node. */
+static void miss_uplinks(const struct link_facts *facts, const nat_attachment_list *wanted,
+                         struct faults *faults)
+{
+    if (facts->config->services.uplinks_auto && !has_hook(wanted, NAT_HOOK_UPLINK_IN))
+        faults_add(faults, "services.uplinks", "name it if there is one",
+                   "no interface leads to other hosts: nobody outside of this node is served");
+    if (!facts->config->services.uplinks_auto && facts->config->services.uplinks.count == 0)
+        faults_add(faults, "services.uplinks",
+                   "name what faces the fabric, or let it be found: auto",
+                   "is an empty list: nobody outside of this node is served");
+    vec_each(char *, pattern, &facts->config->services.uplinks) {
+        bool found = false;
+        sorted_each(const struct link, link, facts->links)
+            found |= !nat_is_own_link(link) && fnmatch(*pattern, link->name, 0) == 0;
+        if (!found)
+            faults_add(faults, "services.uplinks",
+                       "name one that is there (ip link), or let them be found: auto",
+                       "no interface matches \"%s\"", *pattern);
+    }
+}
+
+/* Which ways of a family lead to other routers, over all interfaces. */
+struct outward {
+    const struct link *other; /* a default route leads by it, and it is no uplink; NULL: none */
+    bool by_uplink;           /* an uplink has one, or leads to routers at least */
+};
+
+static struct outward look_outward(const struct link_facts *facts, uint8_t family)
+{
+    struct outward outward = { 0 };
+    sorted_each(const struct link_way, way, facts->ways) {
+        const struct link *link = link_find(facts->links, way->ifindex);
+        if (way->kind == WAY_PLAIN || way->net.ip.family != family || !link)
+            continue;
+        if (nat_is_uplink(facts, link))
+            outward.by_uplink = true;
+        else if (way->kind == WAY_DEFAULT && !outward.other)
+            outward.other = link;
+    }
+    return outward;
+}
+
+/*
+ * Clients are beyond other routers: answers have to find the way there, by interfaces that carry
+ * programs. Of a family that nothing leads out of, nothing is said where another one's does: not
+ * every network has both.
+ */
+static void miss_routers(const struct link_facts *facts, struct faults *faults)
+{
+    const struct outward v4 = look_outward(facts, IP_V4), v6 = look_outward(facts, IP_V6);
+    const struct link *other = v4.other && !v4.by_uplink   ? v4.other
+                               : v6.other && !v6.by_uplink ? v6.other
+                                                           : NULL;
+    if (other)
+        faults_add(faults, "services.uplinks", "name it, or let them be found: auto",
+                   "the default route leads by %s, which no pattern matches: answers to clients "
+                   "leave untranslated",
+                   other->name);
+    else if (!v4.by_uplink && !v6.by_uplink)
+        faults_add(
+            faults, "routes",
+            "ip route add default via ROUTER, or let the routing daemon learn routes from it",
+            "no route leads to another router: %s beyond this node's own networks go nowhere",
+            facts->config->services.enabled ? "answers to clients" : "packets of pods");
+}
+
+/* Whether an interface that leads to pods carries nothing. */
+static bool is_missed(const struct link_facts *facts, const struct link *link,
+                      const nat_attachment_list *wanted)
+{
+    return !nat_is_own_link(link) && can_serve(facts, link) &&
+           !nat_sees_replies(wanted->items, wanted->count, link->ifindex) &&
+           nat_leads_to_pods(facts, link);
+}
+
+/* An address of an interface whose whole network is one of pods; NULL: none is. */
+static const struct link_address *address_among_pods(const struct link_facts *facts,
+                                                     const struct link *link,
+                                                     const struct prefix **ret_net)
+{
+    if (!facts->addresses)
+        return NULL;
+    sorted_each(const struct link_address, address, facts->addresses) {
+        for (size_t i = 0; address->ifindex == link->ifindex && i < facts->pod_net_count; i++) {
+            *ret_net = &facts->pod_nets[i];
+            if (address->length < ip_bits(&address->ip) && address->length >= (*ret_net)->length &&
+                prefix_contains(*ret_net, &address->ip))
+                return address;
+        }
+    }
+    return NULL;
+}
+
+/* A bridge of docker's, say, that took a network of pods for free; or pods are behind it. */
+static void miss_link(const struct link_facts *facts, const struct link *link, size_t count,
+                      struct faults *faults)
+{
+    char text[PREFIX_STRLEN], network[PREFIX_STRLEN];
+    const struct prefix *net = NULL;
+    const struct link_address *address = address_among_pods(facts, link, &net);
+    if (!address) {
+        faults_add(faults, "services.podInterfaces", "name it, or let them be found: auto",
+                   "routes lead to pods by %s, which no pattern matches (%zu such interfaces)",
+                   link->name, count);
+        return;
+    }
+    const struct prefix own = ip_network(&address->ip, address->length);
+    faults_add(faults, "services.clusterCIDRs",
+               "give that interface another network; if pods are behind it, name it in "
+               "services.podInterfaces",
+               "%s, a network of pods, has the network %s of interface %s, which is no pod's",
+               prefix_str(net, text), prefix_str(&own, network), link->name);
+}
+
+/* Names that pods' interfaces don't have, or pods of which nothing is known. */
+static void miss_pods(const struct link_facts *facts, const nat_attachment_list *wanted,
+                      struct faults *faults)
+{
+    const struct link *missed = NULL;
+    size_t count = 0;
+    sorted_each(const struct link, link, facts->links) {
+        if (is_missed(facts, link, wanted)) {
+            missed = missed ? missed : link;
+            count++;
+        }
+    }
+    if (missed)
+        miss_link(facts, missed, count, faults);
+    if (facts->pod_net_count == 0 && !has_hook(wanted, NAT_HOOK_POD_OUT))
+        faults_add(faults, "services.clusterCIDRs",
+                   "name the pods' networks there, or their interfaces in services.podInterfaces",
+                   "nothing is known of pods, neither networks nor interfaces: all count as "
+                   "strangers");
+}
+
+int plan_nat_hooks(const struct link_facts *facts, nat_attachment_list *ret_wanted,
+                   struct faults *faults)
+{
+    AUTOVEC nat_attachment_list wanted = { 0 };
+    AUTOVEC bridge_list bridges = { 0 };
+    int r = find_pod_bridges(facts, &bridges);
+    if (r < 0)
+        return r;
+    sorted_each(const struct link, link, facts->links) {
+        r = plan_link(facts, link, &bridges, &wanted, faults);
+        if (r < 0)
+            return r;
+    }
+    tell_down(facts, faults);
+    miss_uplinks(facts, &wanted, faults);
+    if ((facts->config->services.enabled || facts->config->egress.gateway.enabled) &&
+        has_meant_uplink(facts))
+        miss_routers(facts, faults);
+    if (!facts->without_pods)
+        miss_pods(facts, &wanted, faults);
+    *ret_wanted = TAKE_STRUCT(wanted);
+    return 0;
+}
+
+uint32_t plan_svc0_mtu(const struct link_facts *facts)
+{
+    uint32_t largest = 0;
+    sorted_each(const struct link, link, facts->links) {
+        if (nat_is_uplink(facts, link) && can_serve(facts, link))
+            largest = MAX(largest, link->mtu);
+    }
+    return largest ? largest : 1500;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What interfaces are; see nat_roles.h.
+ *
+ * Found, in this order:
+ *
+ *   neither  what is ours, can't carry a program, is a port of a bridge or bond, or is no way to
+ *            anywhere (dummy, VRF, ifb)
+ *   uplink   it has no Ethernet header (IPIP, WireGuard, tun), and routes lead by it
+ *   pod      a host route leads by it straight to an address in the pods' networks; or it is a
+ *            bridge on a network of pods or with pods' ports, and has no others (a NIC)
+ *   uplink   routes lead by it to other routers, a default route among them; or it is a tunnel
+ *            between nodes (VXLAN, Geneve)
+ *   pod      a veth whose other end is in another network namespace
+ *   uplink   it is on a network that is not the pods'
+ *
+ * A pod that routes for others thus stays a pod, and the veth of a node that is itself a container
+ * is an uplink. A network of containers that are no pods (docker0) is served as pods are; whether
+ * its packets count as a pod's is not said by the interface where pods' networks are known.
+ *
+ * Routes of all tables count. One that goes leaves the interface as it is until the kernel is read
+ * anew, every few minutes: a session of a routing daemon that flaps moves no program.
+ */
+#include "plan/nat/nat_roles.h"
+
+#include <fnmatch.h>
+#include <linux/if_arp.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+bool nat_is_own_link(const struct link *link)
+{
+    return strcmp(link->name, "lo") == 0 || strcmp(link->name, SVC0_NAME) == 0 ||
+           strcmp(link->name, SVC0_PEER_NAME) == 0;
+}
+
+bool nat_may_be_pods(const struct link *link)
+{
+    return link->type == ARPHRD_ETHER &&
+           (strcmp(link->kind, "veth") == 0 || strcmp(link->kind, "tun") == 0);
+}
+
+/* As dev_is_mac_header_xmit() of Linux has it; what it leaves out is no way to anywhere. */
+bool nat_is_bare(const struct link *link)
+{
+    static const uint16_t types[] = { ARPHRD_NONE,  ARPHRD_TUNNEL, ARPHRD_TUNNEL6, ARPHRD_SIT,
+                                      ARPHRD_IPGRE, ARPHRD_IP6GRE, ARPHRD_RAWIP,   ARPHRD_PPP };
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        if (link->type == types[i])
+            return true;
+    }
+    return false;
+}
+
+/* GRE without a fixed other end puts the outer header before the packet (ipgre_header()). */
+bool nat_can_carry(const struct link *link)
+{
+    if (link->type == ARPHRD_IPGRE || link->type == ARPHRD_IP6GRE)
+        return link->one_peer;
+    return link->type == ARPHRD_ETHER || nat_is_bare(link);
+}
+
+bool nat_goes_by_route(const struct link *link)
+{
+    return !link->one_peer && (link->type == ARPHRD_TUNNEL || link->type == ARPHRD_TUNNEL6 ||
+                               link->type == ARPHRD_SIT);
+}
+
+bool nat_is_bridge(const struct link *link)
+{
+    return strcmp(link->kind, "bridge") == 0;
+}
+
+uint32_t nat_vrf_of(const struct link_facts *facts, const struct link *link)
+{
+    const struct link *master = link->master ? link_find(facts->links, link->master) : NULL;
+    return master && strcmp(master->kind, "vrf") == 0 ? master->ifindex : 0;
+}
+
+/* ---- routes ---- */
+
+/* Where the routes by an interface lead. */
+struct routed {
+    bool to_routers;
+    bool to_pod;     /* straight to one */
+    bool to_pod_net; /* straight to a network of pods */
+    bool to_others;  /* straight to a network or host that is no pod's */
+};
+
+static bool is_way(const struct routed *routed)
+{
+    return routed->to_routers || routed->to_pod || routed->to_pod_net || routed->to_others;
+}
+
+static bool is_pods(const struct link_facts *facts, const struct prefix *net)
+{
+    for (size_t i = 0; i < facts->pod_net_count; i++) {
+        if (prefix_contains(&facts->pod_nets[i], &net->ip) &&
+            net->length >= facts->pod_nets[i].length)
+            return true;
+    }
+    return false;
+}
+
+static struct routed routed_by(const struct link_facts *facts, const struct link *link)
+{
+    const struct link_way first = { .ifindex = link->ifindex };
+    struct routed routed = { 0 };
+    for (size_t i = sorted_lower_bound(facts->ways, &first); i < facts->ways->count; i++) {
+        const struct link_way *way = sorted_at(facts->ways, i);
+        if (way->ifindex != link->ifindex)
+            break;
+        if (way->kind != WAY_PLAIN)
+            continue; /* WAY_PLAIN says so, too */
+        if (way->net.ip.family == IP_NONE)
+            routed.to_routers = true;
+        else if (!is_pods(facts, &way->net))
+            routed.to_others = true;
+        else if (way->net.length == ip_bits(&way->net.ip))
+            routed.to_pod = true;
+        else
+            routed.to_pod_net = true;
+    }
+    return routed;
+}
+
+/* ---- kinds ---- */
+
+static bool has_kind(const struct link *link, const char *const *kinds, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(link->kind, kinds[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool leads_nowhere(const struct link *link)
+{
+    static const char *const kinds[] = { "dummy", "vrf", "ifb", "nlmon" };
+    return has_kind(link, kinds, ARRAY_SIZE(kinds));
+}
+
+static bool is_tunnel(const struct link *link)
+{
+    static const char *const kinds[] = { "vxlan", "geneve", "gretap", "ip6gretap" };
+    return has_kind(link, kinds, ARRAY_SIZE(kinds));
+}
+
+/* What the ports of a bridge are, by their kinds. */
+struct ports {
+    bool pods, others;
+};
+
+static struct ports ports_of(const struct link_facts *facts, const struct link *bridge)
+{
+    struct ports ports = { 0 };
+    sorted_each(const struct link, link, facts->links) {
+        if (link->master != bridge->ifindex)
+            continue;
+        ports.others |= !nat_may_be_pods(link);
+        ports.pods |= nat_may_be_pods(link) && (link->peer_away || strcmp(link->kind, "tun") == 0);
+    }
+    return ports;
+}
+
+static bool is_bridge_of_pods(const struct link_facts *facts, const struct link *link,
+                              const struct routed *routed)
+{
+    if (!nat_is_bridge(link))
+        return false;
+    const struct ports ports = ports_of(facts, link);
+    return !ports.others && (ports.pods || routed->to_pod_net);
+}
+
+enum nat_role nat_found_role(const struct link_facts *facts, const struct link *link)
+{
+    if (nat_is_own_link(link) || !nat_can_carry(link) || leads_nowhere(link) ||
+        link_port_of(facts->links, link))
+        return NAT_ROLE_NONE;
+    const struct routed routed = routed_by(facts, link);
+    if (nat_is_bare(link))
+        return is_way(&routed) ? NAT_ROLE_UPLINK : NAT_ROLE_NONE;
+    if (routed.to_pod || is_bridge_of_pods(facts, link, &routed))
+        return NAT_ROLE_POD;
+    if (routed.to_routers || is_tunnel(link))
+        return NAT_ROLE_UPLINK;
+    if (link->peer_away)
+        return NAT_ROLE_POD;
+    return routed.to_others ? NAT_ROLE_UPLINK : NAT_ROLE_NONE;
+}
+
+bool nat_leads_to_pods(const struct link_facts *facts, const struct link *link)
+{
+    const struct routed routed = routed_by(facts, link);
+    return routed.to_pod || (nat_is_bridge(link) && routed.to_pod_net);
+}
+
+/* ---- names ---- */
+
+static bool matches(const string_list *patterns, const struct link *link)
+{
+    if (nat_is_own_link(link))
+        return false;
+    vec_each(char *, pattern, patterns) {
+        if (fnmatch(*pattern, link->name, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What one list names is not found for the other. */
+bool nat_is_uplink(const struct link_facts *facts, const struct link *link)
+{
+    const struct config *config = facts->config;
+    if (!config->services.uplinks_auto)
+        return matches(&config->services.uplinks, link);
+    return !matches(&config->services.pod_interfaces, link) &&
+           nat_found_role(facts, link) == NAT_ROLE_UPLINK;
+}
+
+bool nat_is_pods(const struct link_facts *facts, const struct link *link)
+{
+    const struct config *config = facts->config;
+    if (!config->services.pod_interfaces_auto)
+        return matches(&config->services.pod_interfaces, link);
+    return !matches(&config->services.uplinks, link) && nat_found_role(facts, link) == NAT_ROLE_POD;
+}

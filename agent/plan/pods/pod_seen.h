@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel shows of this node's tenants: links with their alias, and the routes by them. The
+ * kernel is the only memory of who has which address, for a start and for every pass. Pure.
+ *
+ * A tenant has the addresses that its routes name; where only one family's route is left, the other
+ * address follows from the block. So a route that somebody removed, even while no agent ran, is
+ * known to be missing as long as one of the two is there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/sorted.h"
+#include "base/vec.h"
+#include "plan/link_table.h"
+#include "plan/pods/pod_addresses.h"
+#include "plan/routes/route_table.h"
+
+struct pod_seen {
+    struct tenant tenant; /* addresses: IP_NONE where nothing tells them */
+    uint32_t ifindex;     /* of the host's end */
+};
+
+/* An address of a block that a route leads to, by an interface that is no tenant's. */
+struct pod_stray {
+    struct ip ip;
+    uint32_t ifindex;
+};
+
+struct pods_seen {
+    VEC(struct pod_seen) tenants; /* sorted by tenant; of two links of one the lower index counts */
+    VEC(struct pod_stray) strays;
+};
+
+/* Whether it is a route to a pod: ours or Coil's, in main or in table 116. */
+bool route_is_pods(const struct route *route);
+
+/*
+ * Reads links and routes of the kernel's mirror. `table` is asked for blocks alone. Returns 0 or
+ * -ENOMEM.
+ */
+int plan_pods_seen(const struct sorted *links, const struct sorted *routes,
+                   const struct pod_addresses *table, struct pods_seen *ret_seen);
+void pods_seen_done(struct pods_seen *seen);
+
+/* The one of this tenant; NULL: none. */
+const struct pod_seen *pods_seen_find(const struct pods_seen *seen, const struct tenant *tenant);
+
+/* The route to an address of a tenant, in this table, by the host's end. */
+struct route plan_pod_route(uint32_t table, const struct ip *ip, uint32_t ifindex);
