@@ -21,6 +21,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "client/kube/kube_write.h"
+#include "controller/job_writer.h"
 #include "faults/controller.h"
 #include "faults/raise.h"
 #include "loop/timer.h"
@@ -201,6 +202,13 @@ static void note_first(const struct elector *elector, const struct lease_record 
         status->aged_mono_ms = clock_mono_ms();
 }
 
+/* What is stored has a version of its own. An API or a proxy that makes a dry run of a write
+ * answers with the version of before, or none. */
+static bool is_stored(const struct elector *elector, const char *version)
+{
+    return *version && strcmp(version, elector->election.version) != 0;
+}
+
 static void take_lease(struct elector *elector, const struct doc *lease)
 {
     struct lease_record record;
@@ -213,6 +221,8 @@ static void take_lease(struct elector *elector, const struct doc *lease)
     }
     if (elector->asked == ELECTION_READ)
         election_saw(&elector->election, &record, version, any_number(), now_ms);
+    else if (!is_stored(elector, version))
+        return fail(elector, KUBE_REFUSED, job_not_so, job_not_so_remedy);
     else
         election_wrote(&elector->election, &record, version, now_ms);
     note_first(elector, &record);

@@ -29,6 +29,7 @@ struct fixture {
     char holder[300];           /* of the Lease */
     unsigned version;           /* 0: there is none */
     bool mute;                  /* the API answers no more */
+    bool dry;                   /* it answers that it has written, and has not */
     unsigned conflicts;         /* so many patches are refused, after what they ask for is done */
     struct fake_peer *creating; /* what the job has asked for, and gets no answer to */
     unsigned created;
@@ -81,6 +82,11 @@ static void on_asked(struct fake_peer *peer, void *context)
         fx->conflicts--;
         fx->version++;
         answer_failure(peer, 409, "Conflict");
+    } else if (fx->dry) {
+        struct fixture other = *fx;
+        take_holder(&other, peer);
+        other.version = fx->version;
+        answer_lease(&other, peer, 200);
     } else {
         take_holder(fx, peer);
         answer_lease(fx, peer, 200);
@@ -324,9 +330,31 @@ static void what_another_holds_is_not_given_back(void **state)
     assert_string_equal(fx->holder, "other");
 }
 
+/* A Lease that is not stored keeps nobody else from leading. */
+static void an_api_that_stores_nothing_makes_no_leader(void **state)
+{
+    struct fixture *fx = *state;
+    (void)snprintf(fx->holder, sizeof(fx->holder), "%s", "");
+    fx->version = 1;
+    fx->dry = true;
+    run_until(fx, fault_book_count(fx->status.faults) == 1);
+    const struct known_fault *fault = fault_book_at(fx->status.faults, 0);
+    assert_string_equal(known_fault_code(fault), "election-failed");
+    assert_non_null(strstr(fault->message, "it is not so"));
+    assert_int_equal(fx->status.election.gained, 0);
+    fx->dry = false;
+    run_until(fx, elector_leads(fx->elector));
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+    fx->dry = true;
+    run_until(fx, !elector_leads(fx->elector));
+    assert_int_equal(fault_book_count(fx->status.faults), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_api_that_stores_nothing_makes_no_leader, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_follower_writes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_holder_that_is_no_controller_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(another_controller_is_in_order, setup, teardown),
