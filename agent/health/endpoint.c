@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "faults/health.h"
+#include "faults/raise.h"
 #include "loop/backoff.h"
 #include "loop/tcp.h"
 #include "loop/timer.h"
@@ -55,8 +57,9 @@ static void tell(const struct endpoint_options *options, const char *address, in
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (error < 0)
-        faults_add(&faults, options->setting, remedy_of(options, error), "can't serve %s on %s: %s",
-                   options->what, address, strerror(-error));
+        fault_raise(&faults, options->setting, health_address_unserved, .what = options->what,
+                    .address = address, .reason = strerror(-error),
+                    .remedy = remedy_of(options, error));
     (void)fault_book_replace(options->faults, options->subsystem, options->group, &faults,
                              clock_wall_ms());
 }

@@ -25,6 +25,8 @@
 #include "base/macro.h"
 #include "base/sorted.h"
 #include "base/text.h"
+#include "faults/health.h"
+#include "faults/raise.h"
 #include "loop/backoff.h"
 #include "loop/http.h"
 #include "loop/tcp.h"
@@ -294,10 +296,11 @@ static void add_fault(const struct health_ports *ports, const struct served *ser
                          : served->error == -EMFILE ? "raise LimitNOFILE= of agentd.service"
                                                     : NULL;
     char buffer[IP_STRLEN];
-    faults_add(faults, place ? place : "Service", remedy,
-               "FailedToStartServiceHealthcheck: node %s can't serve port %u on %s: %s", node,
-               wanted->port, where(&served->refused, buffer),
-               other ? other : strerror(-served->error));
+    char port[8];
+    (void)snprintf(port, sizeof(port), "%u", wanted->port);
+    fault_raise(faults, place, health_port_unserved, .node = node, .port = port,
+                .address = where(&served->refused, buffer),
+                .reason = other ? other : strerror(-served->error), .remedy = remedy);
 }
 
 int health_ports_new(const struct health_ports_options *options, struct health_ports **ret_ports)

@@ -49,7 +49,7 @@ ALLOWED = {
         ("base", "faults", "loop", "config", "model", "store", "plan", "apply", "status"),
         ("libsystemd",),
     ),
-    "health": (("base", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
+    "health": (("base", "faults", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
     "bgp": (("base", "faults", "config", "client", "plan", "status"), ("libsystemd",)),
     "report": (
         ("base", "faults", "format", "loop", "config", "model", "store", "client", "plan", "status"), ("libsystemd",)

@@ -23,6 +23,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/facts.h"
+#include "faults/firewall.h"
+#include "faults/raise.h"
 #include "loop/backoff.h"
 #include "plan/firewall/openings_update.h"
 
@@ -390,14 +392,12 @@ static void tell(struct firewall_engine *engine)
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (engine->error < 0)
-        faults_add(&faults, "nftables, table inet " OURS_NFTABLES_TABLE, remedy_of(engine->error),
-                   "what Services have opened can't be written: %s%s%s", strerror(-engine->error),
-                   *engine->said.text ? ": " : "", engine->said.text);
+        fault_raise(&faults, "nftables, table inet " OURS_NFTABLES_TABLE, firewall_unwritable,
+                    .reason = strerror(-engine->error), .detail = engine->said.text,
+                    .remedy = remedy_of(engine->error));
     else if (*engine->dropper)
-        faults_add(&faults, "nftables, table inet " OURS_NFTABLES_TABLE,
-                   "use services.firewall.mode: mark, and accept that mark in the chain",
-                   "what it accepts is dropped all the same by chain %s, whose policy is drop",
-                   engine->dropper);
+        fault_raise(&faults, "nftables, table inet " OURS_NFTABLES_TABLE, firewall_accept_overruled,
+                    .chain = engine->dropper);
     (void)fault_book_replace(engine->setup.status->faults, "services", "nftables", &faults,
                              clock_wall_ms());
 }

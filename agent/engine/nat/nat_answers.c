@@ -19,6 +19,8 @@
 #include "base/text.h"
 #include "engine/nat/nat_samples.h"
 #include "engine/nat/nat_state.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 static const unsigned tell_after = 2;
 
@@ -74,14 +76,8 @@ static void tell(const struct nat_engine *engine, const struct ip *pod, const st
         return;
     ip_str(pod, source);
     ip_str(client, destination);
-    AUTOFREE char *remedy =
-        text_format("find it (%s rule; %s route get %s from %s iif %s) and take that rule out, or "
-                    "the route that it leads to",
-                    ip, ip, destination, source, name);
-    faults_add(faults, "routes", remedy,
-               "what pods of this node answer to clients is refused by a rule or a route: a packet "
-               "from %s, by %s, to %s",
-               source, name, destination);
+    fault_raise(faults, "routes", nat_replies_refused, .ip = ip, .source = source,
+                .interface = name, .destination = destination);
 }
 
 /* Tells of the first pod of a family if it is refused every client, and the others as well. */

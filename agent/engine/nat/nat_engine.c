@@ -28,6 +28,8 @@
 #include "engine/nat/nat_state.h"
 #include "engine/nat/nat_turns.h"
 #include "engine/nat/trace.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 #include "plan/nat/nat_addresses.h"
 
 static struct nat_engine *to_nat(struct engine *engine)
@@ -96,8 +98,7 @@ static void try_plane(struct nat_engine *nat)
     }
     int r = open_plane(nat, &faults);
     if (r < 0 && faults_none(&faults))
-        faults_add(&faults, "services.enabled", "restart the agent when the cause is gone",
-                   "service NAT cannot be had: %s", strerror(-r));
+        fault_raise(&faults, "services.enabled", nat_unavailable, .reason = strerror(-r));
     nat_state_report(nat, "nat", &faults);
 }
 

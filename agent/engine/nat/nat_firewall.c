@@ -36,6 +36,8 @@
 #include "engine/nat/nat_path.h"
 #include "engine/nat/nat_samples.h"
 #include "engine/nat/nat_state.h"
+#include "faults/firewall.h"
+#include "faults/raise.h"
 
 enum {
     CALM_MS = 5000, /* between two looks, while packets pass */
@@ -178,48 +180,35 @@ static const char *name_of(const struct nat_engine *engine, uint32_t ifindex)
 }
 
 /* Where the packets were dropped may be before all forward chains: at ingress. */
-static char *remedy_of_asked(const struct nat_engine *engine)
-{
-    if (engine->seals)
-        return strdup("see which one: ip xfrm policy, and XfrmInPolBlock, XfrmFwdHdrError and "
-                      "XfrmOutPolBlock in /proc/net/xfrm_stat; nft list ruleset; iptables-save");
-    if (*engine->early)
-        return text_format("accept in %s what is for pods and comes from them: it is asked before "
-                           "all chains at forward, which have to accept it as well; see: nft list "
-                           "ruleset",
-                           engine->early);
-    return strdup("accept in the host's forward chains what is for pods and comes from them; see: "
-                  "nft list ruleset; iptables-save (a NetworkPolicy that lets nobody in does the "
-                  "same)");
-}
-
 static void tell_asked(const struct nat_engine *engine, const struct passage_way *last,
                        unsigned sent, struct faults *faults)
 {
     char source[IP_STRLEN], destination[IP_STRLEN];
-    AUTOFREE char *remedy = remedy_of_asked(engine);
-    faults_add(faults, last->destination.family == IP_V6 ? "firewall, IPv6" : "firewall, IPv4",
-               remedy,
-               "%s on this node drops what Services forward to its pods: of %u packets of "
-               "ours by %s none came through, the last from %s to %s port %u/%s",
-               engine->seals ? "a policy of XFRM, or netfilter," : "netfilter", sent,
-               name_of(engine, last->in), ip_str(&last->source, source),
-               ip_str(&last->destination, destination), last->destination_port,
-               protocol_name(last->protocol));
+    const char *place = last->destination.family == IP_V6 ? "firewall, IPv6" : "firewall, IPv4";
+    const struct fault_firewall_drops_early asked = {
+        .sent = sent,
+        .interface = name_of(engine, last->in),
+        .source = ip_str(&last->source, source),
+        .destination = ip_str(&last->destination, destination),
+        .port = last->destination_port,
+        .protocol = protocol_name(last->protocol),
+        .chain = engine->early,
+    };
+    const struct fault_type *type = engine->seals    ? &fault_type_firewall_or_xfrm_drops_requests
+                                    : *engine->early ? &fault_type_firewall_drops_early
+                                                     : &fault_type_firewall_drops_requests;
+    fault_raise_type(faults, place, type, &asked); /* the others have the same, but for the last */
 }
 
 static void tell_answered(const struct nat_engine *engine, const struct passage_way *last,
                           unsigned sent, struct faults *faults)
 {
     char source[IP_STRLEN], destination[IP_STRLEN];
-    faults_add(
-        faults, last->destination.family == IP_V6 ? "firewall, IPv6" : "firewall, IPv4",
-        "accept in the host's chains what comes from pods, or what is established (ct state "
-        "established,related accept); see: nft list ruleset; iptables-save",
-        "netfilter on this node drops what its pods answer: of %u packets of ours by %s none "
-        "left by %s, the last from %s port %u/%s to %s",
-        sent, name_of(engine, last->in), name_of(engine, last->out), ip_str(&last->source, source),
-        last->source_port, protocol_name(last->protocol), ip_str(&last->destination, destination));
+    fault_raise(faults, last->destination.family == IP_V6 ? "firewall, IPv6" : "firewall, IPv4",
+                firewall_drops_replies, .sent = sent, .interface = name_of(engine, last->in),
+                .out = name_of(engine, last->out), .source = ip_str(&last->source, source),
+                .port = last->source_port, .protocol = protocol_name(last->protocol),
+                .destination = ip_str(&last->destination, destination));
 }
 
 /* Of what nothing passed, the question goes first. */

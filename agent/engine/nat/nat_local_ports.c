@@ -16,6 +16,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum { RANGE_MAX = 64, RESERVED_MAX = 256 * 1024 };
 
@@ -63,13 +65,8 @@ static unsigned find_port(const struct nat_row *row, const struct local_range *r
 static void tell(const struct nat_row *row, unsigned port, const struct local_range *range,
                  struct faults *faults)
 {
-    faults_add(
-        faults, "net.ipv4.ip_local_port_range",
-        "sysctl -w net.ipv4.ip_local_reserved_ports=30000-32767 (with what is there already), "
-        "or begin the range above the node ports; and in sysctl.d",
-        "is %u-%u and has node port %u of Service %s/%s in it: a connection of this node's own "
-        "that gets that port fails",
-        range->first, range->last, port, row->namespace, row->name);
+    fault_raise(faults, "net.ipv4.ip_local_port_range", nat_local_port_range, .first = range->first,
+                .last = range->last, .port = port, .namespace = row->namespace, .name = row->name);
 }
 
 void nat_local_ports_report(struct nat_engine *engine)

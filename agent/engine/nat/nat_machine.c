@@ -11,6 +11,8 @@
 
 #include "apply/nat/host.h"
 #include "base/text.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum { IPV6_MTU_MIN = 1280 };
 
@@ -58,10 +60,7 @@ static void check_address(const struct node_facts *facts, const struct ip *ip,
     if (ip->family == IP_NONE || has_address(facts, ip))
         return;
     AUTOFREE char *place = text_format("Node %s", facts->config->node);
-    faults_add(faults, place ? place : "Node",
-               "give it to the interface that faces the fabric, or mend the Node (kubelet's "
-               "--node-ip)",
-               "no interface of this machine has %s, its InternalIP", ip_str(ip, address));
+    fault_raise(faults, place, nat_node_address_missing, .address = ip_str(ip, address));
 }
 
 static bool is_uplink(const struct nat_node *node, uint32_t ifindex)
@@ -115,10 +114,9 @@ static void check_node_ports(const struct node_facts *facts, uint8_t family, str
         missing = missing ? missing : range;
     }
     if (missing && !facts->config->services.node_port_primary)
-        faults_add(faults, "services.nodePortAddresses",
-                   "name a network of this node's (ip address), or primary",
-                   "this node has no address in %s: nothing answers on node ports of IPv%d",
-                   prefix_str(missing, network), family == IP_V4 ? 4 : 6);
+        fault_raise(faults, "services.nodePortAddresses", nat_node_ports_addressless,
+                    .network = prefix_str(missing, network),
+                    .family = family == IP_V4 ? "IPv4" : "IPv6");
 }
 
 /* Of interfaces that hosts or routers are behind: what a pod says of its own is no concern here. */
@@ -132,14 +130,8 @@ static void check_duplicates(const struct nat_node *node, const struct node_fact
             continue;
         ip_str(&address->ip, ip);
         AUTOFREE char *place = text_format("interface %s", link->name);
-        AUTOFREE char *remedy = text_format(
-            "find out who has it (on another host of the network: ip neigh show to %s), take it off "
-            "there, then here: ip addr del %s/%u dev %s; ip addr add %s/%u dev %s",
-            ip, ip, address->length, link->name, ip, address->length, link->name);
-        faults_add(faults, place ? place : "interface", remedy,
-                   "its address %s is another machine's, too (duplicate address detection failed): "
-                   "the kernel does not use it",
-                   ip);
+        fault_raise(faults, place, nat_address_duplicate, .address = ip, .length = address->length,
+                    .interface = link->name);
     }
 }
 
@@ -147,8 +139,7 @@ static void check_loopback(const struct node_facts *facts, struct faults *faults
 {
     const struct link *lo = link_named(facts->links, "lo");
     if (lo && !lo->up)
-        faults_add(faults, "interface lo", "ip link set lo up",
-                   "lo is down: this node does not reach itself, nor its own node ports");
+        fault_raise(faults, "interface lo", nat_loopback_down);
 }
 
 /* The kernel has no IPv6 on an interface that can't carry its smallest MTU, and takes its addresses
@@ -162,12 +153,7 @@ static void check_mtu(const struct nat_node *node, const struct node_facts *fact
         if (link->mtu >= IPV6_MTU_MIN || !is_uplink(node, link->ifindex))
             continue;
         AUTOFREE char *place = text_format("interface %s", link->name);
-        AUTOFREE char *remedy = text_format(
-            "ip link set %s mtu 1500, or what the link carries, 1280 at least; then give it its "
-            "IPv6 addresses and routes again",
-            link->name);
-        faults_add(faults, place ? place : "interface", remedy,
-                   "its MTU of %u is below 1280: the kernel has no IPv6 there", link->mtu);
+        fault_raise(faults, place, nat_mtu_below_ipv6, .mtu = link->mtu, .interface = link->name);
     }
 }
 

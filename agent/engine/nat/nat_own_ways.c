@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "engine/nat/nat_samples.h"
 #include "engine/nat/nat_state.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 /* An IPv6 address is local only when it is known to be unique, which takes up to two seconds. */
 static const unsigned tell_after = 2, unique_after = 8;
@@ -37,10 +39,8 @@ static bool lacks_main(const struct nat_engine *engine, uint8_t family)
 static void tell_ruleless(uint8_t family, struct faults *faults)
 {
     const bool six = family == IP_V6;
-    faults_add(faults, "routes",
-               six ? "ip -6 rule add pref 32766 lookup main" : "ip rule add pref 32766 lookup main",
-               "no rule looks up table main (IPv%d): no packet goes by the routes that stand there",
-               six ? 6 : 4);
+    fault_raise(faults, "routes", nat_main_table_unused, .family = six ? "IPv6" : "IPv4",
+                .ip = six ? "ip -6" : "ip");
 }
 
 /* Whether the kernel leads packets to an address of this node's somewhere else. */
@@ -71,16 +71,9 @@ static bool tell_led_away(const struct nat_engine *engine, const struct ip *own,
         holder ? link_find(kernel_links(engine->kernel), holder->ifindex) : NULL;
     if (!link || !link->up || link->unplugged || link->master) /* of a VRF the tables are others */
         return false;
-    const char *command = own->family == IP_V6 ? "ip -6" : "ip";
     AUTOFREE char *place = text_format("interface %s", link->name);
-    AUTOFREE char *remedy = text_format(
-        "%s route add local %s dev %s table local; %s rule has to begin with \"0: from all lookup "
-        "local\"",
-        command, ip_str(own, ip), link->name, command);
-    faults_add(faults, place ? place : "interface", remedy,
-               "its address %s is not this node's by the kernel's routes: nothing that is for it "
-               "is taken in",
-               ip);
+    fault_raise(faults, place, nat_own_address_unrouted, .address = ip_str(own, ip),
+                .ip = own->family == IP_V6 ? "ip -6" : "ip", .interface = link->name);
     return true;
 }
 

@@ -13,6 +13,8 @@
 #include "apply/netlink/listening.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum { TOLD_MAX = 32 };
 
@@ -54,15 +56,14 @@ static void tell(const struct nat_row *row, const struct nat_frontend *frontend,
                  const struct listening *socket, struct faults *faults)
 {
     AUTOFREE char *place = text_format("Service %s/%s", row->namespace, row->name);
-    AUTOFREE char *remedy = text_format(
-        "see: ss -ln%sp sport = %u; end that program, or give the Service another nodePort",
-        socket->protocol == PROTOCOL_TCP ? "t" : "u", socket->port);
     char address[IP_STRLEN];
-    faults_add(faults, place ? place : "Service", remedy,
-               "its nodePort %u/%s has a socket of this host behind it (user %u, on %s): who asks "
-               "that from outside gets the Service",
-               frontend->port, protocol_name(frontend->protocol), socket->uid,
-               socket->ip.family == IP_NONE ? "every address" : ip_str(&socket->ip, address));
+    char port[8];
+    (void)snprintf(port, sizeof(port), "%u", frontend->port);
+    fault_raise(faults, place, nat_node_port_shadows_socket, .port = port,
+                .protocol = protocol_name(frontend->protocol),
+                .option = socket->protocol == PROTOCOL_TCP ? "t" : "u", .user = socket->uid,
+                .address =
+                    socket->ip.family == IP_NONE ? "every address" : ip_str(&socket->ip, address));
 }
 
 /* One fault for a port, however many addresses it is served on. */

@@ -15,6 +15,8 @@
 #include "apply/nat/room.h"
 #include "base/clock.h"
 #include "engine/nat/nat_state.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum { KEPT_MS = 10 * SECOND_MS };
 
@@ -45,10 +47,8 @@ static void tell_ports(const struct nat_refusal *last, struct faults *faults)
     char endpoint[IP_STRLEN] = "an endpoint";
     if (last)
         ip_str(&last->last.destination, endpoint);
-    faults_add(faults, "services.snatPorts",
-               "give the Service more endpoints, or widen services.snatPorts",
-               "new connections to %s port %u are refused: each source port has one that lives",
-               endpoint, last ? last->last.destination_port : 0);
+    fault_raise(faults, "services.snatPorts", nat_source_ports_exhausted, .endpoint = endpoint,
+                .port = last ? last->last.destination_port : 0);
 }
 
 /* Whether there is a port again. What the maps said last holds until they have been asked whole. */
@@ -90,8 +90,7 @@ static void report_flows(struct nat_engine *engine, uint64_t refused, int64_t no
         nat_plane_flows_fit(engine->plane))
         watch->flows_ms = 0;
     if (watch->flows_ms)
-        faults_add(faults, "services.maps.flows", "raise services.maps.flows in agentd.yaml",
-                   "new connections are refused: the table is full of flows that live");
+        fault_raise(faults, "services.maps.flows", nat_flows_full);
 }
 
 void nat_pressure_report(struct nat_engine *engine, int64_t now_ms)

@@ -19,6 +19,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum { SILENT_MS = 2000, ROUTERS_MAX = 16 };
 
@@ -59,14 +61,8 @@ static void tell(const struct nat_router *router, const struct link *link, struc
 {
     char ip[IP_STRLEN];
     AUTOFREE char *place = text_format("interface %s", link->name);
-    AUTOFREE char *remedy = text_format(
-        "see to that router, or have the default route lead to one that is there: ip neigh show to "
-        "%s; ip route; ip -6 route",
-        ip_str(&router->ip, ip));
-    faults_add(faults, place ? place : "interface", remedy,
-               "the router %s, to which a default route leads by %s, does not answer: what goes "
-               "beyond is lost",
-               ip, link->name);
+    fault_raise(faults, place, nat_router_silent, .router = ip_str(&router->ip, ip),
+                .interface = link->name);
 }
 
 /* The interface that the family's default route leads out of; NULL: there is none. */
@@ -103,18 +99,11 @@ static void tell_barred(const struct nat_engine *engine, struct faults *faults)
                       *v6 = barred_link(engine, IP_V6, "2001:db8::1");
     if (!v4 && !v6)
         return;
-    const char *ip = v4 ? "ip" : "ip -6";
-    AUTOFREE char *remedy = text_format(
-        "find it (%s rule; %s route show table all default) and take it out: %s route del "
-        "unreachable default (or blackhole, prohibit), or the rule that leads there%s",
-        ip, ip, ip, v4 && v6 ? "; likewise with ip -6" : "");
-    faults_add(faults, "routes", remedy,
-               "no route leads to another router (%s): one that refuses all comes before the "
-               "default route by %s",
-               v4 && v6 ? "IPv4 and IPv6"
-               : v4     ? "IPv4"
-                        : "IPv6",
-               (v4 ? v4 : v6)->name);
+    fault_raise(faults, "routes", nat_default_route_barred,
+                .families = v4 && v6 ? "IPv4 and IPv6"
+                            : v4     ? "IPv4"
+                                     : "IPv6",
+                .interface = (v4 ? v4 : v6)->name, .ip = v4 ? "ip" : "ip -6", .both = v4 && v6);
 }
 
 /* The router of a family that is in the list. */
@@ -164,14 +153,9 @@ static void tell_lost(const struct nat_engine *engine, const struct nat_lost_def
     const bool six = lost->last.ip.family == IP_V6;
     const struct link *link = link_find(kernel_links(engine->kernel), lost->last.ifindex);
     AUTOFREE char *advertised = six ? advertised_remedy(link->name) : NULL;
-    AUTOFREE char *remedy = text_format(
-        "%s route add default via %s dev %s, or see why a routing daemon has taken it out%s; if there "
-        "is to be none: systemctl reload agentd",
-        six ? "ip -6" : "ip", ip_str(&lost->last.ip, ip), link->name, advertised ? advertised : "");
-    faults_add(faults, "routes", remedy,
-               "the default route of IPv%d, which led to %s by %s, is gone: no route leads to "
-               "another router in this family",
-               six ? 6 : 4, ip_str(&lost->last.ip, ip), link->name);
+    fault_raise(faults, "routes", nat_default_route_gone, .family = six ? "IPv6" : "IPv4",
+                .router = ip_str(&lost->last.ip, ip), .interface = link->name,
+                .ip = six ? "ip -6" : "ip", .advertised = advertised);
 }
 
 /*

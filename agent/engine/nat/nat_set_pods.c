@@ -13,6 +13,8 @@
 #include "apply/segment_socket.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum { ASK_MS = 5000, WRONG_MAX = 16 };
 
@@ -70,11 +72,9 @@ static void tell(const struct nat_engine *engine, const struct nat_set_pod *pod,
     const char *name = link ? link->name : "its interface";
     char ip[IP_STRLEN], set[LINK_MAC_STRLEN], mac[LINK_MAC_STRLEN];
     AUTOFREE char *place = text_format("endpoint %s", ip_str(&pod->set.ip, ip));
-    AUTOFREE char *remedy = text_format("ip neigh del %s dev %s; and see who sets it", ip, name);
-    faults_add(faults, place ? place : "endpoint", remedy,
-               "what Services send to this pod of this node is lost: its MAC address on %s is set "
-               "to %s for good, and %s answers for it",
-               name, link_mac_str(pod->set.mac, set), link_mac_str(pod->mac, mac));
+    fault_raise(faults, place, nat_pod_neighbour_wrong, .interface = name,
+                .set = link_mac_str(pod->set.mac, set), .mac = link_mac_str(pod->mac, mac),
+                .address = ip);
 }
 
 void nat_set_pods_tell(struct nat_engine *engine, struct faults *faults)

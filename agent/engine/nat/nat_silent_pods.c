@@ -23,6 +23,8 @@
 #include "base/text.h"
 #include "engine/nat/nat_set_pods.h"
 #include "engine/nat/nat_state.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum {
     SILENT_MS = 3000,
@@ -137,16 +139,11 @@ static void tell(const struct nat_engine *engine, const struct nat_silent_pod *p
                  struct faults *faults)
 {
     const struct link *link = link_find(kernel_links(engine->kernel), pod->ifindex);
-    const char *ip = pod->ip.family == IP_V6 ? "ip -6" : "ip";
     char text[IP_STRLEN];
     AUTOFREE char *place = text_format("endpoint %s", ip_str(&pod->ip, text));
-    AUTOFREE char *remedy =
-        text_format("see that the pod behind %s has this address, or that its route leads to its "
-                    "own interface: %s route get %s; else delete the pod",
-                    link ? link->name : "it", ip, text);
-    faults_add(faults, place ? place : "endpoint", remedy,
-               "nobody answers for %s, a pod of this node, by %s: what Services send there is lost",
-               text, link ? link->name : "its interface");
+    fault_raise(faults, place, nat_pod_silent, .address = text,
+                .interface = link ? link->name : "its interface",
+                .ip = pod->ip.family == IP_V6 ? "ip -6" : "ip");
 }
 
 void nat_silent_pods_look(struct nat_engine *engine, int64_t now_ms)

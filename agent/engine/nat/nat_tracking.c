@@ -11,6 +11,8 @@
 
 #include "apply/settings.h"
 #include "engine/nat/nat_state.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum { TELL_PERCENT = 95, FORGET_PERCENT = 90 };
 
@@ -23,11 +25,6 @@ void nat_tracking_report(struct nat_engine *engine)
                             setting_read("net.netfilter.nf_conntrack_max", &most) == 0 &&
                             most > 0 && (double)count >= (double)most * (double)percent / 100;
     if (engine->tracking_full)
-        faults_add(
-            &faults, "net.netfilter.nf_conntrack_max",
-            "sysctl -w net.netfilter.nf_conntrack_max=N with twice as much; see whose they "
-            "are: conntrack -L",
-            "the table of tracked connections is nearly full: packets of new connections are "
-            "dropped when it is");
+        fault_raise(&faults, "net.netfilter.nf_conntrack_max", nat_tracking_full);
     nat_state_report(engine, "tracking", &faults);
 }
