@@ -82,17 +82,21 @@ static int read_head(struct copy_reader *reader, const struct doc *root)
     (void)snprintf(known, sizeof(known), "%d", COPY_FORMAT);
     if (!*format)
         return refuse_damaged(reader, "no head");
-    if (strcmp(format, known) != 0)
+    if (strcmp(format, known) != 0) {
         fault_raise(reader->faults, reader->path, copy_format_unknown, .format = format,
                     .known = known);
-    else if (strcmp(node, owner->node) != 0)
+        return -EBADMSG;
+    }
+    if (strcmp(node, owner->node) != 0) {
         fault_raise(reader->faults, reader->path, copy_of_other_node, .node = node,
                     .own = owner->node);
-    else if (strcmp(server, owner->server) != 0)
+        return -EBADMSG;
+    }
+    if (strcmp(server, owner->server) != 0) {
         fault_raise(reader->faults, reader->path, copy_of_other_server, .server = server,
                     .own = owner->server);
-    if (!faults_none(reader->faults))
         return -EBADMSG;
+    }
     reader->head->written_wall_ms = time_of(root, "writtenAt");
     read_kinds(doc_get(root, "kinds"), reader->head);
     return 0;
