@@ -109,7 +109,7 @@ def pod_interfaces_match_nothing(world):
     world.announced(world.web, world.single)
 
 
-@rows(32, cause=("net.ipv4.ip_forward", "is 0: no packet reaches a pod"),
+@rows(32, health="failed", cause=("net.ipv4.ip_forward", "is 0: no packet reaches a pod"),
       remedy="sysctl -w net.ipv4.ip_forward=1", beside=FOLLOWS)
 def forwarding_is_off(world):
     world.sysctl("net.ipv4.ip_forward", 0)
@@ -330,7 +330,7 @@ def a_pods_interface_is_down(world):
     world.announced(world.web, world.single)
 
 
-@rows(103, cause=("net.ipv6.conf.all.forwarding", "is 0: no packet reaches a pod"),
+@rows(103, health="failed", cause=("net.ipv6.conf.all.forwarding", "is 0: no packet reaches a pod"),
       remedy="sysctl -w net.ipv6.conf.all.forwarding=1", beside=FOLLOWS)
 def forwarding_of_ipv6_is_off(world):
     """Expected: as row 32, of the other family."""

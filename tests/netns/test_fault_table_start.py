@@ -83,7 +83,7 @@ def the_health_port_is_taken(world):
     world.restart()
 
 
-@rows(44, cause="the kernel does not let us load BPF programs", remedy="give the agent CAP_BPF",
+@rows(44, health="failed", cause="the kernel does not let us load BPF programs", remedy="give the agent CAP_BPF",
       beside="not announced")
 def the_capability_is_missing(world):
     world.restart(without="-sys_admin,-bpf,-perfmon")

@@ -21,6 +21,8 @@
 #include "apply/nat/table.h"
 #include "base/file.h"
 #include "base/macro.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum { V4_UNREACHABLE = 3, V6_UNREACHABLE = 1, LIMIT_MS = 1000 };
 
@@ -48,8 +50,8 @@ static void write_nets(struct nat_net *to, uint32_t *count, uint32_t room,
                        struct faults *faults)
 {
     if (from_count > room) {
-        faults_add(faults, "service NAT", "join neighbouring networks to larger ones",
-                   "%zu networks of %s, and there is room for %u", from_count, what, room);
+        fault_raise(faults, "service NAT", nat_networks_beyond_room, .count = (int64_t)from_count,
+                    .what = what, .room = room);
         from_count = room;
     }
     if (*count > from_count)

@@ -41,6 +41,8 @@
 #include "base/ours.h"
 #include "base/remedy.h"
 #include "base/text.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum { FRONT_AGAIN_MS = 10 * 60 * 1000 };
 
@@ -189,24 +191,23 @@ static void refused(struct faults *faults, const struct nat_attachment *wanted, 
                     const char *text)
 {
     AUTOFREE char *place = text_format("interface %s", wanted->name);
-    faults_add(faults, place ? place : "interface",
-               error == -EPERM ? "agentd needs CAP_BPF and CAP_NET_ADMIN"
-                               : remedy_for_kernel(error),
-               "NAT can't be attached to its %s: %s%s%s%s",
-               nat_direction_name(nat_hook_direction(wanted->hook)), strerror(-error),
-               *text ? " (" : "", text, *text ? ")" : "");
+    fault_raise(faults, place, nat_attach_refused,
+                .direction = nat_direction_name(nat_hook_direction(wanted->hook)),
+                .reason = strerror(-error), .detail = text,
+                .remedy = error == -EPERM ? "agentd needs CAP_BPF and CAP_NET_ADMIN"
+                                          : remedy_for_kernel(error));
 }
 
 static void overtaken(struct faults *faults, const struct nat_attachment *wanted, bool tcx,
                       const char *before)
 {
     AUTOFREE char *place = text_format("interface %s", wanted->name);
-    AUTOFREE char *remedy =
-        tcx ? strdup("let it be attached after ours: see bpftool net show")
-            : text_format("give it a priority above %d: see tc filter show", OURS_TC_PRIORITY);
-    faults_add(faults, place ? place : "interface", remedy,
-               "%s is attached to its %s before NAT: what it does not pass on, NAT never sees",
-               before, nat_direction_name(nat_hook_direction(wanted->hook)));
+    const char *direction = nat_direction_name(nat_hook_direction(wanted->hook));
+    if (tcx)
+        fault_raise(faults, place, nat_overtaken_tcx, .direction = direction, .program = before);
+    else
+        fault_raise(faults, place, nat_overtaken_filter, .direction = direction, .program = before,
+                    .priority = OURS_TC_PRIORITY);
 }
 
 /* Makes our link anew, before all others. Returns 0 or -errno. */

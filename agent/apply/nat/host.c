@@ -18,6 +18,8 @@
 #include "base/macro.h"
 #include "base/ours.h"
 #include "base/text.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 /* A setting that cannot be read counts as on. */
 static bool is_on(const char *key)
@@ -26,8 +28,9 @@ static bool is_on(const char *key)
     return setting_read(key, &value) < 0 || value != 0;
 }
 
+/* `type` is a row whose only argument is the setting. */
 static void check_switch(const char *family, const char *name, const char *setting, bool wanted,
-                         const char *message, struct faults *faults)
+                         const struct fault_type *type, struct faults *faults)
 {
     AUTOFREE char *key = setting_key(family, name, setting);
     long value;
@@ -37,27 +40,20 @@ static void check_switch(const char *family, const char *name, const char *setti
     }
     if (setting_read(key, &value) < 0 || (value != 0) == wanted)
         return;
-    AUTOFREE char *remedy = text_format("sysctl -w %s=%d", key, wanted);
-    faults_add(faults, key, remedy, "%s", message);
+    fault_raise_type(faults, key, type, &(const struct fault_nat_svc0_without_ipv6){ key });
 }
 
 void nat_host_check(bool v4, bool v6, struct faults *faults)
 {
     if (v4 && !is_on("net.ipv4.ip_forward"))
-        faults_add(faults, "net.ipv4.ip_forward", "sysctl -w net.ipv4.ip_forward=1",
-                   "is 0: no packet reaches a pod");
+        fault_raise(faults, "net.ipv4.ip_forward", nat_forwarding_off_ipv4);
     if (v6 && !is_on("net.ipv6.conf.all.forwarding"))
-        faults_add(faults, "net.ipv6.conf.all.forwarding",
-                   "sysctl -w net.ipv6.conf.all.forwarding=1", "is 0: no packet reaches a pod");
+        fault_raise(faults, "net.ipv6.conf.all.forwarding", nat_forwarding_off_ipv6);
     if (v6)
-        check_switch("ipv6", SVC0_NAME, "disable_ipv6", false,
-                     "is 1: what this node itself sends to Services by IPv6 does not come to NAT",
+        check_switch("ipv6", SVC0_NAME, "disable_ipv6", false, &fault_type_nat_svc0_without_ipv6,
                      faults);
     if (v4 && !is_on("net.ipv4.conf.lo.accept_local") && !is_on("net.ipv4.conf.all.accept_local"))
-        faults_add(faults, "net.ipv4.conf.lo.accept_local",
-                   "sysctl -w net.ipv4.conf.lo.accept_local=1 (61-fingerpost-services.conf of "
-                   "sysctl.d keeps it)",
-                   "is 0: this node does not reach its own node ports");
+        fault_raise(faults, "net.ipv4.conf.lo.accept_local", nat_local_not_accepted);
 }
 
 enum { ARP_NEVER = 8 };
@@ -67,20 +63,18 @@ void nat_host_check_arp(const char *name, struct faults *faults)
     const char *const names[] = { name, "all" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         AUTOFREE char *key = setting_key("ipv4", names[i], "arp_ignore");
-        AUTOFREE char *remedy = key ? text_format("sysctl -w %s=0", key) : NULL;
         long value;
         if (key && setting_read(key, &value) == 0 && value == ARP_NEVER)
-            faults_add(faults, key, remedy,
-                       "is %ld: nobody beside this uplink is told where this node is", value);
+            fault_raise(faults, key, nat_arp_ignored, .value = value, .setting = key);
     }
 }
 
 void nat_host_check_interface(const char *name, bool v4, bool v6, struct faults *faults)
 {
     if (v4)
-        check_switch("ipv4", name, "forwarding", true,
-                     "is 0: what comes in by this interface is not forwarded", faults);
+        check_switch("ipv4", name, "forwarding", true, &fault_type_nat_interface_not_forwarding,
+                     faults);
     if (v6)
-        check_switch("ipv6", name, "disable_ipv6", false,
-                     "is 1: no IPv6 packet comes in or leaves by this interface", faults);
+        check_switch("ipv6", name, "disable_ipv6", false, &fault_type_nat_interface_without_ipv6,
+                     faults);
 }

@@ -35,6 +35,8 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/remedy.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 #define NAT_MAP_NAME(NAME, name) [NAT_MAP_##NAME] = #name,
 static const char *const names[] = { NAT_MAPS(NAT_MAP_NAME) };
@@ -188,10 +190,7 @@ static int check_bpffs(const char *path)
 
 static void tell_no_bpffs(const struct nat_plane *plane, struct faults *faults)
 {
-    faults_add(faults, plane->root,
-               "mount -t bpf bpf /sys/fs/bpf && systemd-tmpfiles --create && "
-               "systemctl restart agentd",
-               "is not on a bpf file system");
+    fault_raise(faults, plane->root, nat_pins_without_bpffs);
 }
 
 /* An agent that is not root, or confined, needs a folder that was made for it (deploy/tmpfiles.d).
@@ -206,8 +205,7 @@ static int make_folder(struct nat_plane *plane, struct faults *faults)
     if (r == 0)
         r = dir_make(plane->pins);
     if (r < 0)
-        faults_add(faults, plane->root, "systemd-tmpfiles --create, and restart the agent",
-                   "can't be used for pins: %s", strerror(-r));
+        fault_raise(faults, plane->root, nat_pins_unusable, .reason = strerror(-r));
     return r;
 }
 
@@ -218,8 +216,8 @@ static void explain(enum nat_map_index index, int error, struct faults *faults)
         remedy = NAT_CAPABILITIES_REMEDY;
     else if (error == -EACCES)
         remedy = "another user has pinned it: make what is below paths.bpf the agent's own (chown)";
-    faults_add(faults, "service NAT", remedy, "BPF map %s can't be opened: %s", names[index],
-               strerror(-error));
+    fault_raise(faults, "service NAT", nat_map_unopened, .map = names[index],
+                .reason = strerror(-error), .remedy = remedy);
 }
 
 int nat_maps_prepare(struct nat_plane *plane, const struct nat_plane_options *options,
@@ -321,8 +319,8 @@ static int each_map(struct nat_plane *plane, int (*act)(struct nat_plane *, enum
     for (int i = 0; i < NAT_MAP_COUNT; i++) {
         int r = act(plane, i);
         if (r < 0) {
-            faults_add(faults, "service NAT", remedy_for_kernel(r), "map %s can't be %s: %s",
-                       names[i], done, strerror(-r));
+            fault_raise(faults, "service NAT", nat_map_unfinished, .map = names[i], .done = done,
+                        .reason = strerror(-r), .remedy = remedy_for_kernel(r));
             return r;
         }
     }

@@ -20,6 +20,8 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "bpf/nat.skel.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 static const char *const hook_programs[NAT_HOOKS] = {
     [NAT_HOOK_UPLINK_IN] = "uplink_in", [NAT_HOOK_UPLINK_OUT] = "uplink_out",
@@ -128,21 +130,16 @@ static void explain(int error, struct faults *faults)
 {
     if (error == -EPERM || error == -EACCES) {
         /* Some programs the verifier accepts with CAP_PERFMON only; without it it says EACCES. */
-        faults_add(faults, "service NAT",
-                   NAT_CAPABILITIES_REMEDY "; if it has them, the kernel's words are in the log",
-                   "the kernel does not let us load BPF programs: %s", strerror(-error));
+        fault_raise(faults, "service NAT", nat_programs_forbidden, .reason = strerror(-error));
         return;
     }
     const char *name = error == -ENOMEM ? NULL : lacking();
     if (error == -ENOMEM) {
-        faults_add(faults, "service NAT", "lower services.maps, or give the agent more memory",
-                   "no memory for BPF maps and programs");
+        fault_raise(faults, "service NAT", nat_programs_memoryless);
     } else if (name) {
-        faults_add(faults, "service NAT", "use a kernel that has it", "this kernel has no %s",
-                   name);
+        fault_raise(faults, "service NAT", nat_kernel_lacks_helper, .helper = name);
     } else {
-        faults_add(faults, "service NAT", "the kernel's words are in the log",
-                   "the kernel refuses the BPF programs: %s", strerror(-error));
+        fault_raise(faults, "service NAT", nat_programs_refused, .reason = strerror(-error));
     }
 }
 

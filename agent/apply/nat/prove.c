@@ -29,6 +29,8 @@
 #include "apply/nat/admitted.h"
 #include "apply/nat/prove_inside.h"
 #include "base/macro.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 enum {
     PROBE_PORT = 50000,   /* the twin looks at no flow, so any will do */
@@ -338,9 +340,11 @@ static int add_fault(struct prover *prover, const struct nat_frontend *frontend,
     if (!place)
         return -ENOMEM;
     if (words)
-        faults_add(faults, place, prover->remedy, "%s", words);
+        fault_raise(faults, place, nat_endpoint_unreachable, .reason = words,
+                    .remedy = prover->remedy);
     else
-        faults_add(faults, place, prover->remedy, "%s: %s", frontend_str(frontend, name), why);
+        fault_raise(faults, place, nat_proof_failed, .frontend = frontend_str(frontend, name),
+                    .reason = why, .remedy = prover->remedy);
     return 0;
 }
 

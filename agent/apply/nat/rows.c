@@ -23,6 +23,8 @@
 #include "apply/nat/rows.h"
 #include "apply/nat/table.h"
 #include "base/remedy.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 #define FLAGS_MASK (0xffffffffull & ~NAT_SERVICE_BANK)
 
@@ -206,23 +208,22 @@ static int apply(struct nat_plane *plane, const struct nat_desired *desired,
     return r;
 }
 
-static const char *remedy_of(enum nat_map_index map)
+/* The setting that says how large a map is. */
+static const char *key_of(enum nat_map_index map)
 {
-    return map == NAT_MAP_SLOTS || map == NAT_MAP_ENDPOINTS ? "raise services.maps.endpoints"
-                                                            : "raise services.maps.services";
+    return map == NAT_MAP_SLOTS || map == NAT_MAP_ENDPOINTS ? "services.maps.endpoints"
+                                                            : "services.maps.services";
 }
 
 static void explain_share(const char *name, const char *place, const struct shortage *shortage,
                           struct faults *faults)
 {
     const int length = (int)strcspn(name, "/");
-    AUTOTEXT struct text remedy = { 0 };
-    text_addf(&remedy, "let namespace %.*s have fewer, or %s", length, name,
-              remedy_of(shortage->at));
-    faults_add(faults, place, text_str(&remedy),
-               "the map %s is nearly full, and namespace %.*s would have %" PRIu64
-               " of its entries, more than its share of %" PRIu64,
-               nat_map_name(shortage->at), length, name, shortage->part.has, shortage->part.fair);
+    AUTOFREE char *namespace = text_format("%.*s", length, name);
+    fault_raise(faults, namespace ? place : NULL, nat_share_exceeded,
+                .map = nat_map_name(shortage->at), .namespace = namespace,
+                .has = (int64_t)shortage->part.has, .fair = (int64_t)shortage->part.fair,
+                .key = key_of(shortage->at));
 }
 
 static void explain(const char *name, int error, const struct shortage *shortage,
@@ -233,11 +234,11 @@ static void explain(const char *name, int error, const struct shortage *shortage
     if (error == -EDQUOT)
         explain_share(name, text_str(&place), shortage, faults);
     else if (error == -ENOSPC)
-        faults_add(faults, text_str(&place), remedy_of(shortage->at), "the map %s is full",
-                   nat_map_name(shortage->at));
+        fault_raise(faults, text_str(&place), nat_map_full, .map = nat_map_name(shortage->at),
+                    .key = key_of(shortage->at));
     else
-        faults_add(faults, text_str(&place), remedy_for_kernel(error),
-                   "can't be written to the maps: %s", strerror(-error));
+        fault_raise(faults, text_str(&place), nat_service_unwritten, .reason = strerror(-error),
+                    .remedy = remedy_for_kernel(error));
 }
 
 /* Returns as nat_plane_write(). */

@@ -22,6 +22,8 @@
 #include "base/macro.h"
 #include "base/ours.h"
 #include "base/remedy.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 /* Locally administered; then "fpsv". */
 static const uint8_t macs[2][6] = { { 0x02, 0x66, 0x70, 0x73, 0x76, 0x00 },
@@ -86,20 +88,16 @@ static int find_both(struct nl_socket *socket, struct nl_link ends[static 2])
 static int foreign(const char *name, struct faults *faults)
 {
     char place[32] = "interface ";
-    faults_add(faults, strcat(place, name),
-               "rename that interface: service NAT needs the names " SVC0_NAME
-               " and " SVC0_PEER_NAME,
-               "it is none of ours, and stands where service NAT would make its own");
+    fault_raise(faults, strcat(place, name), nat_svc0_foreign);
     return -EEXIST;
 }
 
 static int failed(int error, const struct nl_result *result, struct faults *faults)
 {
-    faults_add(faults, "interface " SVC0_NAME,
-               error == -EPERM ? "agentd needs CAP_NET_ADMIN in this network namespace"
-                               : remedy_for_kernel(error),
-               "it can't be made: %s%s%s", strerror(-error), *result->text ? ": " : "",
-               result->text);
+    fault_raise(faults, "interface " SVC0_NAME, nat_svc0_refused, .reason = strerror(-error),
+                .detail = result->text,
+                .remedy = error == -EPERM ? "agentd needs CAP_NET_ADMIN in this network namespace"
+                                          : remedy_for_kernel(error));
     return error;
 }
 

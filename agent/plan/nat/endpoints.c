@@ -21,6 +21,9 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
+#include "plan/object_fault.h"
 #include "plan/routes/real_address.h"
 
 typedef VEC(struct backend) backend_list;
@@ -61,15 +64,12 @@ static void add_fault(const struct node_facts *facts, const struct service *serv
                       const struct endpoint_slice *slice, uint32_t count, const struct ip *first,
                       struct faults *faults)
 {
-    const struct object *object = &service->object;
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
     char address[IP_STRLEN];
-    faults_add(faults, place ? place : "Service", "name pods or hosts in the EndpointSlice",
-               "EndpointSlice %s: %u of its endpoints are %s, and left out: %s%s",
-               slice->object.name, count,
-               in_service_nets(facts, first) ? "in services.serviceCIDRs"
-                                             : "addresses of the Service itself",
-               ip_str(first, address), count > 1 ? ", ..." : "");
+    object_raise(faults, &service->object, nat_endpoints_left_out, .slice = slice->object.name,
+                 .count = count,
+                 .where = in_service_nets(facts, first) ? "in services.serviceCIDRs"
+                                                        : "addresses of the Service itself",
+                 .first = ip_str(first, address), .more = count > 1 ? ", ..." : "");
 }
 
 void endpoints_faults(const struct node_facts *facts, const struct service *service,

@@ -9,6 +9,8 @@
  * Called by the route planner: for a whole plan, and for each address.
  */
 #include "plan/nat/lead.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 struct lead lead_to_svc0(const struct node_facts *facts, uint8_t family)
 {
@@ -50,10 +52,8 @@ int net_row_cmp(const void *a, const void *b)
 static void overlap_fault(struct faults *faults, const struct prefix *net, const struct prefix *own)
 {
     char text[PREFIX_STRLEN], network[PREFIX_STRLEN];
-    faults_add(faults, "services.serviceCIDRs", "name the networks of ClusterIPs only",
-               "%s overlaps this node's network %s: unallocated addresses in it are not "
-               "refused to the node itself",
-               prefix_str(net, text), prefix_str(own, network));
+    fault_raise(faults, "services.serviceCIDRs", nat_service_network_overlaps,
+                .network = prefix_str(net, text), .own = prefix_str(own, network));
 }
 
 int plan_nets(const struct node_facts *facts, struct sorted *ret_rows, struct faults *faults)

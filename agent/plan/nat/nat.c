@@ -20,11 +20,14 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 #include "plan/nat/endpoints.h"
 #include "plan/nat/nat_addresses.h"
 #include "plan/nat/nat_frontends.h"
 #include "plan/nat/nat_outcome.h"
 #include "plan/nat/nat_sets.h"
+#include "plan/object_fault.h"
 #include "plan/routes/claim.h"
 
 static struct nat_row *row_new(const struct service *service)
@@ -61,11 +64,8 @@ static void add_outcomes(const struct config *config, const struct service *serv
 
 static void open_fault(struct faults *faults, const struct service *service, uint8_t family)
 {
-    AUTOFREE char *place =
-        text_format("Service %s/%s", service->object.namespace, service->object.name);
-    faults_add(faults, place ? place : "Service", "give a range of each family",
-               "no IPv%u range in loadBalancerSourceRanges: its IPv%u addresses are open to all",
-               family, family);
+    object_raise(faults, &service->object, nat_ranges_familyless,
+                 .family = family == IP_V4 ? "IPv4" : "IPv6");
 }
 
 static bool has_kind(const struct nat_family *family, enum nat_frontend_kind kind)

@@ -11,12 +11,16 @@
 #include "plan/nat/nat_frontends.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 #include "plan/nat/nat_addresses.h"
+#include "plan/object_fault.h"
 #include "plan/routes/claim.h"
 
 /* A ClusterIP that this node itself has is for whoever listens there: a DNS cache on the node. */
@@ -126,13 +130,11 @@ static void node_port_fault(struct faults *faults, const struct service *loser,
                             const struct ip *address, const struct nat_port *port,
                             const struct service *owner)
 {
-    AUTOFREE char *place =
-        text_format("Service %s/%s", loser->object.namespace, loser->object.name);
-    char text[IP_STRLEN];
-    faults_add(faults, place ? place : "Service", "give one of the two another port",
-               "node port %u/%s on %s belongs to Service %s/%s", port->node_port,
-               protocol_name(port->protocol), ip_str(address, text), owner->object.namespace,
-               owner->object.name);
+    char text[IP_STRLEN], number[8];
+    (void)snprintf(number, sizeof(number), "%u", port->node_port);
+    object_raise(faults, &loser->object, nat_node_port_taken, .port = number,
+                 .protocol = protocol_name(port->protocol), .address = ip_str(address, text),
+                 .namespace = owner->object.namespace, .name = owner->object.name);
 }
 
 static int add_node_ports(const struct node_facts *facts, const struct service *service,

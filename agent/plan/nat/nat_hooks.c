@@ -27,6 +27,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 
 /* Bridges whose ports are pods: their indices, sorted. */
 typedef VEC(uint32_t) bridge_list;
@@ -96,15 +98,11 @@ static void refuse(const struct link_facts *facts, const struct link *link, stru
 {
     const struct link *master = link_port_of(facts->links, link);
     AUTOFREE char *place = text_format("interface %s", link->name);
-    AUTOFREE char *remedy = master ? text_format("name %s instead", master->name) : NULL;
-
     if (master)
-        faults_add(faults, place ? place : "interface", remedy,
-                   "NAT is not attached: it is a port of %s %s", master->kind, master->name);
+        fault_raise(faults, place, nat_interface_enslaved, .kind = master->kind,
+                    .master = master->name);
     else
-        faults_add(faults, place ? place : "interface", "take it out of the configuration",
-                   "NAT is not attached: its packets begin with neither Ethernet nor IP (type %u)",
-                   link->type);
+        fault_raise(faults, place, nat_interface_untyped, .type = link->type);
 }
 
 /* The programs are told of a few only. */
@@ -117,18 +115,14 @@ static bool is_one_too_many(const nat_attachment_list *wanted, const struct link
     if (!nat_goes_by_route(link) || count < NAT_MAX_BY_ROUTE)
         return false;
     AUTOFREE char *place = text_format("interface %s", link->name);
-    faults_add(faults, place ? place : "interface", "give some of them a fixed other end",
-               "NAT is not attached: there are %d tunnels without a fixed other end before it",
-               NAT_MAX_BY_ROUTE);
+    fault_raise(faults, place, nat_interface_beyond_room, .count = NAT_MAX_BY_ROUTE);
     return true;
 }
 
 static void in_both_lists(const struct link *link, struct faults *faults)
 {
     AUTOFREE char *place = text_format("interface %s", link->name);
-    faults_add(faults, place ? place : "interface",
-               "let only one of services.uplinks and services.podInterfaces match it",
-               "it matches both lists, and is served as an uplink");
+    fault_raise(faults, place, nat_interface_in_both_lists);
 }
 
 /* The kernel is asked for children by each proof of a pod here: not of pods' own interfaces. */
@@ -225,33 +219,27 @@ static bool has_meant_uplink(const struct link_facts *facts)
     return false;
 }
 
-/* What keeps an uplink from its work, and what to do, a format of its name; NULL: nothing. */
-static const char *why_useless(const struct link *link, const char **ret_remedy)
+/* What keeps an uplink from its work; NULL: nothing. All rows have the same argument. */
+static const struct fault_type *why_useless(const struct link *link)
 {
-    if (!link->up) {
-        *ret_remedy = "ip link set %s up";
-        return "is down";
-    }
-    if (link->unplugged) {
-        *ret_remedy = LINK_PLUG_REMEDY;
-        return "has no carrier";
-    }
-    *ret_remedy = "ip link set %s arp on";
-    return link_lacks_arp(link) ? "has no ARP (NOARP)" : NULL;
+    if (!link->up)
+        return &fault_type_nat_uplink_down;
+    if (link->unplugged)
+        return &fault_type_nat_uplink_unplugged;
+    return link_lacks_arp(link) ? &fault_type_nat_uplink_without_arp : NULL;
 }
 
 /* The cause of much else: endpoints without a way, sessions of BGP that end. */
 static void tell_down(const struct link_facts *facts, struct faults *faults)
 {
     sorted_each(const struct link, link, facts->links) {
-        const char *format, *why = why_useless(link, &format);
+        const struct fault_type *why = why_useless(link);
         if (!why || !nat_is_uplink(facts, link) || !can_serve(facts, link) ||
             !is_meant(facts, link))
             continue;
         AUTOFREE char *place = text_format("interface %s", link->name);
-        AUTOFREE char *remedy = text_format(format, link->name);
-        faults_add(faults, place ? place : "interface", remedy,
-                   "%s %s: nothing comes in or leaves by this uplink", link->name, why);
+        fault_raise_type(faults, place, why,
+                         &(const struct fault_nat_uplink_down){ .interface = link->name });
     }
 }
 
@@ -260,20 +248,15 @@ static void miss_uplinks(const struct link_facts *facts, const nat_attachment_li
                          struct faults *faults)
 {
     if (facts->config->services.uplinks_auto && !has_hook(wanted, NAT_HOOK_UPLINK_IN))
-        faults_add(faults, "services.uplinks", "name it if there is one",
-                   "no interface leads to other hosts: nobody outside of this node is served");
+        fault_raise(faults, "services.uplinks", nat_uplink_missing);
     if (!facts->config->services.uplinks_auto && facts->config->services.uplinks.count == 0)
-        faults_add(faults, "services.uplinks",
-                   "name what faces the fabric, or let it be found: auto",
-                   "is an empty list: nobody outside of this node is served");
+        fault_raise(faults, "services.uplinks", nat_uplinks_empty);
     vec_each(char *, pattern, &facts->config->services.uplinks) {
         bool found = false;
         sorted_each(const struct link, link, facts->links)
             found |= !nat_is_own_link(link) && fnmatch(*pattern, link->name, 0) == 0;
         if (!found)
-            faults_add(faults, "services.uplinks",
-                       "name one that is there (ip link), or let them be found: auto",
-                       "no interface matches \"%s\"", *pattern);
+            fault_raise(faults, "services.uplinks", nat_uplink_unmatched, .pattern = *pattern);
     }
 }
 
@@ -310,16 +293,12 @@ static void miss_routers(const struct link_facts *facts, struct faults *faults)
                                : v6.other && !v6.by_uplink ? v6.other
                                                            : NULL;
     if (other)
-        faults_add(faults, "services.uplinks", "name it, or let them be found: auto",
-                   "the default route leads by %s, which no pattern matches: answers to clients "
-                   "leave untranslated",
-                   other->name);
+        fault_raise(faults, "services.uplinks", nat_default_route_unserved,
+                    .interface = other->name);
     else if (!v4.by_uplink && !v6.by_uplink)
-        faults_add(
-            faults, "routes",
-            "ip route add default via ROUTER, or let the routing daemon learn routes from it",
-            "no route leads to another router: %s beyond this node's own networks go nowhere",
-            facts->config->services.enabled ? "answers to clients" : "packets of pods");
+        fault_raise(faults, "routes", nat_router_missing,
+                    .what =
+                        facts->config->services.enabled ? "answers to clients" : "packets of pods");
 }
 
 /* Whether an interface that leads to pods carries nothing. */
@@ -357,17 +336,14 @@ static void miss_link(const struct link_facts *facts, const struct link *link, s
     const struct prefix *net = NULL;
     const struct link_address *address = address_among_pods(facts, link, &net);
     if (!address) {
-        faults_add(faults, "services.podInterfaces", "name it, or let them be found: auto",
-                   "routes lead to pods by %s, which no pattern matches (%zu such interfaces)",
-                   link->name, count);
+        fault_raise(faults, "services.podInterfaces", nat_pod_interface_unmatched,
+                    .interface = link->name, .count = (int64_t)count);
         return;
     }
     const struct prefix own = ip_network(&address->ip, address->length);
-    faults_add(faults, "services.clusterCIDRs",
-               "give that interface another network; if pods are behind it, name it in "
-               "services.podInterfaces",
-               "%s, a network of pods, has the network %s of interface %s, which is no pod's",
-               prefix_str(net, text), prefix_str(&own, network), link->name);
+    fault_raise(faults, "services.clusterCIDRs", nat_pod_network_elsewhere,
+                .network = prefix_str(net, text), .own = prefix_str(&own, network),
+                .interface = link->name);
 }
 
 /* Names that pods' interfaces don't have, or pods of which nothing is known. */
@@ -385,10 +361,7 @@ static void miss_pods(const struct link_facts *facts, const nat_attachment_list 
     if (missed)
         miss_link(facts, missed, count, faults);
     if (facts->pod_net_count == 0 && !has_hook(wanted, NAT_HOOK_POD_OUT))
-        faults_add(faults, "services.clusterCIDRs",
-                   "name the pods' networks there, or their interfaces in services.podInterfaces",
-                   "nothing is known of pods, neither networks nor interfaces: all count as "
-                   "strangers");
+        fault_raise(faults, "services.clusterCIDRs", nat_pods_unknown);
 }
 
 int plan_nat_hooks(const struct link_facts *facts, nat_attachment_list *ret_wanted,

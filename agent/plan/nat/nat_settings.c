@@ -22,6 +22,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "bpf/abi.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 #include "model/address_block.h"
 #include "model/node.h"
 #include "plan/nat/nat.h"
@@ -130,8 +132,8 @@ static void limit(prefix_list *nets, size_t most, const char *place, const char 
 {
     if (nets->count <= most)
         return;
-    faults_add(faults, place, remedy, "%zu networks, of which only the first %zu count",
-               nets->count, most);
+    fault_raise(faults, place, nat_networks_too_many, .count = (int64_t)nets->count,
+                .most = (int64_t)most, .remedy = remedy);
     nets->count = most;
 }
 

@@ -14,9 +14,12 @@
 
 #include "base/siphash.h"
 #include "base/text.h"
+#include "faults/nat.h"
+#include "faults/raise.h"
 #include "model/node.h"
 #include "plan/claims/placement.h"
 #include "plan/nat/endpoints.h"
+#include "plan/object_fault.h"
 #include "plan/pools/advertised.h"
 
 typedef VEC(const char *) name_pointers;
@@ -192,7 +195,6 @@ static void tell_of(const ports_elsewhere *ports, const struct candidate *candid
 {
     const struct object *object = &candidate->service->object;
     char address[IP_STRLEN];
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
     AUTOTEXT struct text list = { 0 };
     unsigned count = 0;
     vec_each(const struct port_elsewhere, port, ports) {
@@ -202,13 +204,9 @@ static void tell_of(const ports_elsewhere *ports, const struct candidate *candid
     }
     if (text_error(&list) < 0)
         return;
-    faults_add(faults, place ? place : "Service",
-               "run a pod of each port on one node, set externalTrafficPolicy: Cluster, or give "
-               "each Service an address of its own",
-               "%s port%s %s: clients who come to this node are lost, as it announces the address "
-               "without an endpoint for %s; no node that may announce it can serve all its ports",
-               ip_str(&candidate->address->ip, address), count == 1 ? "" : "s", text_str(&list),
-               count == 1 ? "it" : "them");
+    object_raise(faults, object, nat_shared_ports_split,
+                 .address = ip_str(&candidate->address->ip, address), .count = count,
+                 .ports = text_str(&list));
 }
 
 void shared_ports_fault(const ports_elsewhere *ports, struct faults *faults)
