@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "config/parse.h"
+#include "faults/config.h"
+#include "faults/documents.h"
 
 #define FIELD(member) .offset = offsetof(struct config, addresses.member)
 
@@ -80,9 +82,11 @@ static void etcd_fault(struct parse *parse, const struct doc *section, const cha
 {
     const struct doc *node = doc_get(section, key);
     if (node)
-        doc_fault(parse->document, node, parse->errors, "expected %s", expected);
+        doc_raise(parse->document, node, parse->errors, document_value_unexpected,
+                  .expected = expected);
     else
-        doc_fault(parse->document, section, parse->errors, "%s is missing: %s", key, expected);
+        doc_raise(parse->document, section, parse->errors, config_key_missing, .key = key,
+                  .expected = expected);
 }
 
 static void check_etcd(struct parse *parse, const struct doc *section)
@@ -124,6 +128,6 @@ void agent_addresses_check(struct parse *parse, const struct doc *section)
     const struct doc *duration = doc_get(section, "duration");
     int64_t ms = config->addresses.duration_ms;
     if (ms > LONGEST_MS || ms % SECOND_MS != 0)
-        doc_fault(parse->document, duration ? duration : section, parse->errors,
-                  "duration must be whole seconds, 4s to 5m");
+        doc_raise(parse->document, duration ? duration : section, parse->errors,
+                  config_claim_duration_wrong);
 }

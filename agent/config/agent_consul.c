@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "config/parse.h"
+#include "faults/config.h"
 
 #define FIELD(member) .offset = offsetof(struct config, member)
 
@@ -38,7 +39,7 @@ void agent_consul_check(struct parse *parse, const struct doc *section)
 {
     const struct config *config = parse_config(parse);
     if (!config->exports.cluster)
-        doc_fault(parse->document, section, parse->errors,
-                  "clusterID is missing: the name of this cluster in the ids of services");
+        doc_raise(parse->document, section, parse->errors, config_key_missing, .key = "clusterID",
+                  .expected = "the name of this cluster in the ids of services");
     export_check_at(parse, section, &config->exports);
 }

@@ -18,14 +18,16 @@
 #include "base/ours.h"
 #include "config/parse.h"
 #include "config/together.h"
+#include "faults/config.h"
+#include "faults/documents.h"
 
 #define FIELD(member) .offset = offsetof(struct config, member)
 
 static void check_source(struct parse *parse, const struct doc *section)
 {
     if (!parse_config(parse)->source.manifests && !parse_config(parse)->source.kubernetes)
-        doc_fault(parse->document, section, parse->errors,
-                  "manifests or kubernetes is missing: where the objects come from");
+        doc_raise(parse->document, section, parse->errors, config_key_missing,
+                  .key = "manifests or kubernetes", .expected = "where the objects come from");
 }
 
 static const struct config_key kubernetes_keys[] = {
@@ -40,8 +42,7 @@ void parse_kubernetes(struct parse *parse, const struct config_key *key, const s
 {
     (void)key;
     if (doc_get(node->parent, "manifests"))
-        doc_key_fault(parse->document, node, parse->errors,
-                      "exactly one of manifests and kubernetes is allowed");
+        doc_raise_key(parse->document, node, parse->errors, config_source_ambiguous);
     *(bool *)field = true;
     parse_keys(parse, kubernetes_keys, node);
 }
@@ -52,10 +53,10 @@ static void check_hold_down(struct parse *parse, const struct doc *section)
     const struct doc *initial = doc_get(section, "initial");
     char longer[CLOCK_STRLEN], shorter[CLOCK_STRLEN];
     if (config->routes.hold_initial_ms > config->routes.hold_max_ms)
-        doc_fault(parse->document, initial ? initial : doc_get(section, "max"), parse->errors,
-                  "initial (%s) is longer than max (%s)",
-                  clock_ago(config->routes.hold_initial_ms, longer),
-                  clock_ago(config->routes.hold_max_ms, shorter));
+        doc_raise(parse->document, initial ? initial : doc_get(section, "max"), parse->errors,
+                  config_hold_down_reversed,
+                  .longer = clock_ago(config->routes.hold_initial_ms, longer),
+                  .shorter = clock_ago(config->routes.hold_max_ms, shorter));
 }
 
 void parse_deadman(struct parse *parse, const struct config_key *key, const struct doc *node,
@@ -172,7 +173,8 @@ void parse_pods_table(struct parse *parse, const struct config_key *key, const s
     else if (node->type == DOC_SCALAR && strcmp(node->text, "116") == 0)
         *(uint32_t *)field = ROUTE_TABLE_COIL;
     else
-        doc_fault(parse->document, node, parse->errors, "expected main, or 116 as Coil has it");
+        doc_raise(parse->document, node, parse->errors, document_value_unexpected,
+                  .expected = "main, or 116 as Coil has it");
 }
 
 static const struct config_key pods_keys[] = {

@@ -8,6 +8,7 @@
 #include "config/controller_config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/macro.h"
 #include "config/parse.h"
 #include "config/template_rights.h"
+#include "faults/config.h"
 
 #define FIELD(member) .offset = offsetof(struct controller_config, member)
 
@@ -71,8 +73,8 @@ static void check_source(struct parse *parse, const struct doc *section)
 {
     const struct controller_config *config = parse->base;
     if (!config->source.kubernetes)
-        doc_fault(parse->document, section, parse->errors,
-                  "kubernetes is missing: {} in a pod, or its kubeconfig");
+        doc_raise(parse->document, section, parse->errors, config_key_missing, .key = "kubernetes",
+                  .expected = "{} in a pod, or its kubeconfig");
 }
 
 static const struct config_key source_keys[] = {
@@ -97,22 +99,30 @@ static const struct doc *either(const struct doc *section, const char *key, cons
 }
 
 /* The rules of plan/election.h, by the keys that are against them. */
+/* As people write them: 15 or 0.5. */
+static const char *seconds(int64_t ms, char text[static 24])
+{
+    (void)snprintf(text, 24, "%g", (double)ms / SECOND_MS);
+    return text;
+}
+
 static void check_election(struct parse *parse, const struct doc *section)
 {
     const struct controller_config *config = parse->base;
     const int64_t lease_ms = config->election.lease_ms, renew_ms = config->election.renew_ms;
     const int64_t retry_ms = config->election.retry_ms;
+    char renew[24], lease[24], retry[24];
     if (lease_ms % SECOND_MS != 0)
-        doc_fault(parse->document, doc_get(section, "lease"), parse->errors,
-                  "has to be whole seconds, such as 15s: a Lease counts in these");
+        doc_raise(parse->document, doc_get(section, "lease"), parse->errors,
+                  config_election_lease_unwhole);
     if (lease_ms <= renew_ms)
-        doc_fault(parse->document, either(section, "renew", "lease"), parse->errors,
-                  "renew (%g s) has to be shorter than lease (%g s)", (double)renew_ms / SECOND_MS,
-                  (double)lease_ms / SECOND_MS);
+        doc_raise(parse->document, either(section, "renew", "lease"), parse->errors,
+                  config_election_renew_long, .renew = seconds(renew_ms, renew),
+                  .lease = seconds(lease_ms, lease));
     if (renew_ms * 10 <= retry_ms * 12)
-        doc_fault(parse->document, either(section, "retry", "renew"), parse->errors,
-                  "renew (%g s) has to be longer than 1.2 times retry (%g s)",
-                  (double)renew_ms / SECOND_MS, (double)retry_ms / SECOND_MS);
+        doc_raise(parse->document, either(section, "retry", "renew"), parse->errors,
+                  config_election_renew_short, .renew = seconds(renew_ms, renew),
+                  .retry = seconds(retry_ms, retry));
 }
 
 static const struct config_key addresses_keys[] = {
@@ -168,8 +178,8 @@ static void check_workload(struct parse *parse, const struct doc *section)
 {
     const struct controller_config *config = parse->base;
     if (config->egress.enabled && !(config->egress.image && *config->egress.image))
-        doc_fault(parse->document, section, parse->errors,
-                  "image is missing: the one that has agentd and agentctl");
+        doc_raise(parse->document, section, parse->errors, config_key_missing, .key = "image",
+                  .expected = "the one that has agentd and agentctl");
 }
 
 static const struct config_key api_keys[] = {

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "config/parse.h"
+#include "faults/config.h"
+#include "faults/documents.h"
 #include "format/quote.h"
 
 #define FIELD(member) .offset = offsetof(struct config, egress.member)
@@ -68,10 +70,11 @@ void parse_serves(struct parse *parse, const struct config_key *key, const struc
         if (doc_string(parse->document, item, &text, parse->errors) < 0)
             continue;
         if (!is_object_name(text))
-            doc_fault(parse->document, item, parse->errors,
-                      "expected NAMESPACE/NAME of an Egress, found %s", quote(text, shown));
+            doc_raise(parse->document, item, parse->errors, document_value_unexpected,
+                      .expected = "NAMESPACE/NAME of an Egress", .found = quote(text, shown));
         else if (list->count == (size_t)key->max)
-            doc_fault(parse->document, item, parse->errors, "more than %d Egresses", (int)key->max);
+            doc_raise(parse->document, item, parse->errors, config_list_too_long, .most = key->max,
+                      .what = "Egresses");
         else
             add_served(parse, text, list);
     }
@@ -85,8 +88,8 @@ static void check_addresses(struct parse *parse, const struct doc *list)
         counts[ip->family == IP_V6]++;
     for (int i = 0; i < 2; i++) {
         if (counts[i] > EGRESS_FAMILY_MAX)
-            doc_fault(parse->document, list, parse->errors, "more than %d addresses of a family",
-                      EGRESS_FAMILY_MAX);
+            doc_raise(parse->document, list, parse->errors, config_list_too_long,
+                      .most = EGRESS_FAMILY_MAX, .what = "addresses of a family");
     }
 }
 
@@ -98,11 +101,12 @@ static void check_gateway(struct parse *parse, const struct doc *section)
     const struct doc *block_node = doc_get(section, "portBlock");
     check_addresses(parse, doc_get(section, "addresses"));
     if (block & (block - 1))
-        doc_fault(parse->document, block_node, parse->errors, "%u is not a power of two", block);
+        doc_raise(parse->document, block_node, parse->errors, config_port_block_uneven,
+                  .block = block);
     else if ((ports->last + 1U) / block <= (ports->first + block - 1U) / block)
-        doc_fault(parse->document, block_node ? block_node : doc_get(section, "ports"),
-                  parse->errors, "no whole block of %u ports in ports %u-%u", block, ports->first,
-                  ports->last);
+        doc_raise(parse->document, block_node ? block_node : doc_get(section, "ports"),
+                  parse->errors, config_port_block_without_room, .block = block,
+                  .first = ports->first, .last = ports->last);
 }
 
 #define TIMEOUT(member) FIELD(gateway.timeouts.member)

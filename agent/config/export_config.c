@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "faults/config.h"
+#include "faults/raise.h"
 #include "format/quote.h"
 
 enum { CLUSTER_MAX = 128, PREFIX_MAX = 256 };
@@ -83,13 +85,12 @@ void export_config_check(const struct export_config *config, struct faults *erro
 {
     char quoted[QUOTE_LEN];
     if (config->cluster && !is_key_part(config->cluster, CLUSTER_MAX, false))
-        faults_add(errors, "consul.clusterID", "use letters, digits, dots and dashes",
-                   "%s can't be part of a key", quote(config->cluster, quoted));
+        fault_raise(errors, "consul.clusterID", config_key_part_wrong,
+                    .text = quote(config->cluster, quoted));
     if (!is_key_part(config->prefix, PREFIX_MAX, true))
-        faults_add(errors, "consul.kvPrefix",
-                   "use letters, digits, dots, dashes and single slashes", "%s can't begin a key",
-                   quote(config->prefix, quoted));
+        fault_raise(errors, "consul.kvPrefix", config_key_prefix_wrong,
+                    .text = quote(config->prefix, quoted));
     if (!config->consul.cert_file != !config->consul.key_file)
-        faults_add(errors, config->consul.cert_file ? "consul.keyFile" : "consul.certFile",
-                   "name both, or neither", "is missing: certFile and keyFile need each other");
+        fault_raise(errors, config->consul.cert_file ? "consul.keyFile" : "consul.certFile",
+                    config_certificate_unpaired);
 }

@@ -17,6 +17,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "config/export_config.h"
+#include "faults/config.h"
+#include "faults/raise.h"
 #include "format/quote.h"
 #include "format/reader.h"
 
@@ -37,8 +39,8 @@ typedef void (*variable_reader)(struct reading *reading, const char *name, const
 static void refuse(struct reading *reading, const char *name, const char *value, const char *wanted)
 {
     char quoted[QUOTE_LEN];
-    faults_add(reading->errors, name, "set that variable anew, or unset it",
-               "expected %s, found %s", wanted, quote(value, quoted));
+    fault_raise(reading->errors, name, config_variable_wrong, .wanted = wanted,
+                .found = quote(value, quoted));
 }
 
 static void set_text(struct reading *reading, const char *name, const char *value, void *field)

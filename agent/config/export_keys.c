@@ -11,6 +11,8 @@
 
 #include "config/controller_config.h"
 #include "config/parse.h"
+#include "faults/config.h"
+#include "faults/documents.h"
 #include "format/quote.h"
 
 #define FIELD(member) .offset = offsetof(struct controller_config, exports.member)
@@ -38,7 +40,7 @@ void parse_texts(struct parse *parse, const struct config_key *key, const struct
         if (doc_string(parse->document, item, &text, parse->errors) < 0)
             continue;
         if (item->index >= NAMES_MAX || strlen(text) > NAME_MAX_BYTES)
-            doc_fault(parse->document, item, parse->errors, "more, or longer, than is looked at");
+            doc_raise(parse->document, item, parse->errors, config_name_too_long);
         else
             add_name(parse, text, field);
     }
@@ -52,9 +54,9 @@ void parse_namespaces(struct parse *parse, const struct config_key *key, const s
     parse_texts(parse, key, node, field);
     doc_each(item, node) {
         if (item->type == DOC_SCALAR && !parse_is_namespace(item->text))
-            doc_fault(parse->document, item, parse->errors,
-                      "expected a namespace (a-z, 0-9 and dashes), found %s",
-                      quote(item->text, quoted));
+            doc_raise(parse->document, item, parse->errors, document_value_unexpected,
+                      .expected = "a namespace (a-z, 0-9 and dashes)",
+                      .found = quote(item->text, quoted));
     }
 }
 
@@ -127,7 +129,8 @@ static void add_at_key(struct parse *parse, const struct doc *section, const str
 {
     const struct doc *node = doc_get(section, strchr(fault->place, '.') + 1);
     if (node)
-        doc_fault(parse->document, node, parse->errors, "%s; %s", fault->message, fault->remedy);
+        doc_raise(parse->document, node, parse->errors, config_export_setting_wrong,
+                  .reason = fault->message, .mend = fault->remedy);
     else
         faults_add_copy(parse->errors, fault->place, fault);
 }
@@ -147,7 +150,7 @@ void export_keys_check(struct parse *parse, const struct doc *section)
 {
     const struct controller_config *config = parse->base;
     if (!config->exports.cluster)
-        doc_fault(parse->document, section, parse->errors,
-                  "clusterID is missing: the name of this cluster in Consul's keys");
+        doc_raise(parse->document, section, parse->errors, config_key_missing, .key = "clusterID",
+                  .expected = "the name of this cluster in Consul's keys");
     export_check_at(parse, section, &config->exports);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/parse.h"
+#include "faults/documents.h"
 #include "format/quote.h"
 
 #define FIELD(member) .offset = offsetof(struct config, services.firewall.member)
@@ -58,8 +59,8 @@ void parse_mark(struct parse *parse, const struct config_key *key, const struct 
     if (whole && mark >= 1 && mark <= UINT32_MAX)
         *(uint32_t *)field = (uint32_t)mark;
     else
-        doc_fault(parse->document, node, parse->errors,
-                  "expected a mark from 0x1 to 0xffffffff, found %s", quote(text, shown));
+        doc_raise(parse->document, node, parse->errors, document_value_unexpected,
+                  .expected = "a mark from 0x1 to 0xffffffff", .found = quote(text, shown));
 }
 
 const struct config_key firewall_keys[] = {

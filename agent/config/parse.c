@@ -14,6 +14,8 @@
 
 #include "base/text.h"
 #include "config/unknown.h"
+#include "faults/config.h"
+#include "faults/documents.h"
 #include "format/quote.h"
 #include "format/reader.h"
 
@@ -36,9 +38,8 @@ void parse_keys(struct parse *parse, const struct config_key *keys, const struct
         else if (member->type != DOC_NULL)
             key->parse(parse, key, member, (char *)parse->base + key->offset);
         else if (key->parse == parse_present && member->text && !*member->text)
-            doc_key_fault(parse->document, member, parse->errors,
-                          "%s has nothing below it: write {} to have it by its defaults, or null",
-                          key->name);
+            doc_raise_key(parse->document, member, parse->errors, config_key_empty,
+                          .key = key->name);
     }
 }
 
@@ -80,8 +81,8 @@ void parse_checked(struct parse *parse, const struct doc *node, char **field,
     if (is_good(text))
         parse_set_string(parse, field, text);
     else
-        doc_fault(parse->document, node, parse->errors, "expected %s, found %s", expected,
-                  quote(text, shown));
+        doc_raise(parse->document, node, parse->errors, document_value_unexpected,
+                  .expected = expected, .found = quote(text, shown));
 }
 
 int parse_file(const char *path, const struct config_grammar *grammar, void *base,
@@ -101,8 +102,8 @@ int parse_file(const char *path, const struct config_grammar *grammar, void *bas
     size_t before = errors->list.count;
     if (!grammar->without_source && (!root || root->type == DOC_MAP || root->type == DOC_NULL) &&
         !doc_get(root, "source"))
-        doc_fault(parse.document, root, errors,
-                  "source is missing: it says where the objects come from");
+        doc_raise(parse.document, root, errors, config_key_missing, .key = "source",
+                  .expected = "it says where the objects come from");
     parse_keys(&parse, grammar->keys, root);
     if (grammar->check)
         grammar->check(&parse, root);
@@ -136,6 +137,6 @@ void parse_word(struct parse *parse, const struct doc *node, const char *const *
         }
     }
     list_words(words, count, &known);
-    doc_fault(parse->document, node, parse->errors, "expected %s, found %s", text_str(&known),
-              quote(text, shown));
+    doc_raise(parse->document, node, parse->errors, document_value_unexpected,
+              .expected = text_str(&known), .found = quote(text, shown));
 }

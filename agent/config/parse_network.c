@@ -12,6 +12,8 @@
 
 #include "base/ip.h"
 #include "base/text.h"
+#include "faults/config.h"
+#include "faults/documents.h"
 #include "format/quote.h"
 
 /* Whether the network was meant, or the one address, is not to be guessed. */
@@ -19,10 +21,22 @@ static void refuse_host_bits(struct parse *parse, const struct doc *item, const 
                              const struct prefix *prefix)
 {
     char shown[QUOTE_LEN], network[PREFIX_STRLEN];
-    doc_fault(
-        parse->document, item, parse->errors,
-        "%s has bits beyond its length: write %s for the network, or /%u for this address alone",
-        quote(text, shown), prefix_str(prefix, network), ip_bits(&prefix->ip));
+    doc_raise(parse->document, item, parse->errors, config_network_host_bits,
+              .text = quote(text, shown), .network = prefix_str(prefix, network),
+              .length = ip_bits(&prefix->ip));
+}
+
+static void refuse_address(struct parse *parse, const struct doc *item, const char *text,
+                           unsigned bits)
+{
+    char shown[QUOTE_LEN];
+    AUTOFREE char *expected =
+        text_format("a CIDR, such as %s/%u for this address alone", text, bits);
+    if (!expected)
+        parse->error = -ENOMEM;
+    else
+        doc_raise(parse->document, item, parse->errors, document_value_unexpected,
+                  .expected = expected, .found = quote(text, shown));
 }
 
 /* Adds one item of a list of CIDRs. */
@@ -36,12 +50,10 @@ static void add_cidr(struct parse *parse, const struct doc *item, const char *te
     if (r == 1)
         refuse_host_bits(parse, item, text, &prefix);
     else if (r < 0 && ip_parse(text, &ip) == 0)
-        doc_fault(parse->document, item, parse->errors,
-                  "expected a CIDR, such as %s/%u for this address alone, found %s", text,
-                  ip_bits(&ip), quote(text, shown));
+        refuse_address(parse, item, text, ip_bits(&ip));
     else if (r < 0)
-        doc_fault(parse->document, item, parse->errors,
-                  "expected a CIDR, such as 10.0.0.0/8, found %s", quote(text, shown));
+        doc_raise(parse->document, item, parse->errors, document_value_unexpected,
+                  .expected = "a CIDR, such as 10.0.0.0/8", .found = quote(text, shown));
     else if (vec_push(list, prefix) < 0)
         parse->error = -ENOMEM;
 }
@@ -139,11 +151,11 @@ void parse_port_range(struct parse *parse, const struct config_key *key, const s
         return;
     const char *dash = strchr(text, '-');
     if (!dash || port_parse(text, dash, &first) < 0 || port_parse(dash + 1, NULL, &last) < 0) {
-        doc_fault(parse->document, node, parse->errors,
-                  "expected a range of ports, such as 10000-65535, found %s", quote(text, shown));
+        doc_raise(parse->document, node, parse->errors, document_value_unexpected,
+                  .expected = "a range of ports, such as 10000-65535", .found = quote(text, shown));
     } else if (first > last) {
-        doc_fault(parse->document, node, parse->errors, "the range %s ends before it begins",
-                  quote(text, shown));
+        doc_raise(parse->document, node, parse->errors, config_range_reversed,
+                  .range = quote(text, shown));
     } else {
         *(struct port_range *)field = (struct port_range){ first, last };
     }
@@ -177,8 +189,8 @@ void parse_advertise(struct parse *parse, const struct config_key *key, const st
             continue;
         unsigned word = advertise_word(text);
         if (word == 0)
-            doc_fault(parse->document, item, parse->errors,
-                      "expected loadBalancer, external or cluster, found %s", quote(text, shown));
+            doc_raise(parse->document, item, parse->errors, document_value_unexpected,
+                      .expected = "loadBalancer, external or cluster", .found = quote(text, shown));
         all |= word;
     }
     *(unsigned *)field = all;
@@ -209,12 +221,12 @@ void parse_addresses(struct parse *parse, const struct config_key *key, const st
         if (doc_string(parse->document, item, &text, parse->errors) < 0)
             continue;
         if (ip_parse(text, &ip) < 0 || ip_is_special(&ip))
-            doc_fault(parse->document, item, parse->errors,
-                      "expected an address of a host, such as 192.0.2.1, found %s",
-                      quote(text, shown));
+            doc_raise(parse->document, item, parse->errors, document_value_unexpected,
+                      .expected = "an address of a host, such as 192.0.2.1",
+                      .found = quote(text, shown));
         else if (list->count == (size_t)key->max)
-            doc_fault(parse->document, item, parse->errors, "more than %" PRId64 " addresses",
-                      key->max);
+            doc_raise(parse->document, item, parse->errors, config_list_too_long, .most = key->max,
+                      .what = "addresses");
         else if (vec_push(list, ip) < 0)
             parse->error = -ENOMEM;
     }
@@ -248,8 +260,8 @@ void parse_table(struct parse *parse, const struct config_key *key, const struct
         return;
     const char *reason = table_reason(table);
     if (reason)
-        doc_fault(parse->document, node, parse->errors, "table %" PRId64 " can't be used: %s",
-                  table, reason);
+        doc_raise(parse->document, node, parse->errors, config_table_unusable, .table = table,
+                  .reason = reason);
     else
         *(uint32_t *)field = (uint32_t)table;
 }
@@ -269,9 +281,8 @@ static void add_peer_name(struct parse *parse, const struct config_key *key, con
     if (doc_string(parse->document, item, &text, parse->errors) < 0)
         return;
     if (!is_protocol_name(text) || list->count == (size_t)key->max) {
-        doc_fault(parse->document, item, parse->errors,
-                  "expected the name of a BGP protocol of BIRD's, %d at most, found %s",
-                  (int)key->max, quote(text, shown));
+        doc_raise(parse->document, item, parse->errors, config_peer_name_wrong, .most = key->max,
+                  .found = quote(text, shown));
         return;
     }
     char *copy = strdup(text);

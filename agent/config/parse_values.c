@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "faults/config.h"
+#include "faults/documents.h"
 #include "format/quote.h"
 
 void parse_bool(struct parse *parse, const struct config_key *key, const struct doc *node,
@@ -66,13 +68,12 @@ void parse_size(struct parse *parse, const struct config_key *key, const struct 
     uint64_t bytes = 0;
     int r = size_parse(text, &bytes);
     if (r == -EINVAL)
-        doc_fault(parse->document, node, parse->errors,
-                  "expected a number of bytes, such as 1048576 or 64MiB, found %s",
-                  quote(text, shown));
+        doc_raise(parse->document, node, parse->errors, document_value_unexpected,
+                  .expected = "a number of bytes, such as 1048576 or 64MiB",
+                  .found = quote(text, shown));
     else if (r == -ERANGE || bytes < (uint64_t)key->min || bytes > (uint64_t)key->max)
-        doc_fault(parse->document, node, parse->errors,
-                  "%s is out of range: %" PRId64 "..%" PRId64 " bytes", quote(text, shown),
-                  key->min, key->max);
+        doc_raise(parse->document, node, parse->errors, config_size_out_of_range,
+                  .size = quote(text, shown), .min = key->min, .max = key->max);
     else
         *(uint64_t *)field = bytes;
 }
@@ -87,19 +88,20 @@ void parse_duration(struct parse *parse, const struct config_key *key, const str
         return;
     int r = clock_parse_duration(text, &ms);
     if (r == 0 && ms < (int64_t)key->min)
-        doc_fault(parse->document, node, parse->errors, "%s is shorter than %s", quote(text, shown),
-                  clock_ago(key->min, bound));
+        doc_raise(parse->document, node, parse->errors, config_duration_short,
+                  .duration = quote(text, shown), .bound = clock_ago(key->min, bound));
     else if (r == 0 && key->max && ms > key->max)
-        doc_fault(parse->document, node, parse->errors, "%s is longer than %s", quote(text, shown),
-                  clock_ago(key->max, bound));
+        doc_raise(parse->document, node, parse->errors, config_duration_long,
+                  .duration = quote(text, shown), .bound = clock_ago(key->max, bound));
     else if (r == 0)
         *(int64_t *)field = ms;
     else if (r == -ERANGE)
-        doc_fault(parse->document, node, parse->errors, "%s is longer than a year",
-                  quote(text, shown));
+        doc_raise(parse->document, node, parse->errors, config_duration_long,
+                  .duration = quote(text, shown), .bound = "a year");
     else
-        doc_fault(parse->document, node, parse->errors,
-                  "expected a duration, such as 250ms, 10s or 1m30s, found %s", quote(text, shown));
+        doc_raise(parse->document, node, parse->errors, document_value_unexpected,
+                  .expected = "a duration, such as 250ms, 10s or 1m30s",
+                  .found = quote(text, shown));
 }
 
 void parse_text(struct parse *parse, const struct config_key *key, const struct doc *node,
@@ -120,11 +122,11 @@ void parse_path(struct parse *parse, const struct config_key *key, const struct 
     if (doc_string(parse->document, node, &text, parse->errors) <= 0)
         return;
     if (*text != '/')
-        doc_fault(parse->document, node, parse->errors, "expected an absolute path, found %s",
-                  quote(text, shown));
+        doc_raise(parse->document, node, parse->errors, document_value_unexpected,
+                  .expected = "an absolute path", .found = quote(text, shown));
     else if (strlen(text) > longest)
-        doc_fault(parse->document, node, parse->errors, "the path is longer than %zu bytes",
-                  longest);
+        doc_raise(parse->document, node, parse->errors, config_path_too_long,
+                  .most = (int64_t)longest);
     else
         parse_set_string(parse, field, text);
 }
@@ -146,13 +148,12 @@ static void parse_names(struct parse *parse, const struct doc *node, string_list
         if (doc_string(parse->document, item, &text, parse->errors) < 0)
             continue;
         if (strcmp(text, "auto") == 0) {
-            doc_fault(parse->document, item, parse->errors,
-                      "auto stands alone, and not in a list: without brackets or dash");
+            doc_raise(parse->document, item, parse->errors, config_auto_in_list);
             continue;
         }
         if (*text == '\0' || strpbrk(text, "/ \t")) {
-            doc_fault(parse->document, item, parse->errors,
-                      "expected the name of an interface, or a pattern such as \"veth*\"");
+            doc_raise(parse->document, item, parse->errors, document_value_unexpected,
+                      .expected = "the name of an interface, or a pattern such as \"veth*\"");
             continue;
         }
         char *copy = strdup(text);

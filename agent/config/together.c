@@ -5,8 +5,12 @@
  */
 #include "config/together.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
+#include "faults/config.h"
 
 /* An address and port to listen on. */
 struct listen {
@@ -32,6 +36,18 @@ static const struct doc *node_of(const struct doc *root, const struct listen *a,
     return node ? node : doc_get(doc_get(root, a->section), a->key);
 }
 
+static void tell_clash(struct parse *parse, const struct doc *node, const struct listen *a,
+                       const struct listen *b)
+{
+    AUTOFREE char *key = text_format("%s.%s", a->section, a->key),
+                  *other = text_format("%s.%s", b->section, b->key);
+    if (!key || !other)
+        parse->error = -ENOMEM;
+    else
+        doc_raise(parse->document, node, parse->errors, config_ports_clash, .key = key,
+                  .value = a->value, .other = other, .other_value = b->value);
+}
+
 static void check_listens(struct parse *parse, const struct doc *root)
 {
     const struct config *config = parse_config(parse);
@@ -44,9 +60,7 @@ static void check_listens(struct parse *parse, const struct doc *root)
     for (size_t i = 1; i < ARRAY_SIZE(all); i++) {
         for (size_t k = 0; k < i; k++) {
             if (all[i].value && all[k].value && clash(all[i].value, all[k].value))
-                doc_fault(parse->document, node_of(root, &all[k], &all[i]), parse->errors,
-                          "%s.%s (%s) and %s.%s (%s) can't listen on one port", all[k].section,
-                          all[k].key, all[k].value, all[i].section, all[i].key, all[i].value);
+                tell_clash(parse, node_of(root, &all[k], &all[i]), &all[k], &all[i]);
         }
     }
 }
@@ -55,30 +69,29 @@ static void check_peers(struct parse *parse, const struct doc *root)
 {
     const struct config *config = parse_config(parse);
     if (config->bird.expect_set && !config->bird.socket)
-        doc_fault(parse->document, doc_get(doc_get(root, "bird"), "expectPeers"), parse->errors,
-                  "needs bird.socket: without it BIRD is not asked for its sessions");
+        doc_raise(parse->document, doc_get(doc_get(root, "bird"), "expectPeers"), parse->errors,
+                  config_bird_socket_needed);
 }
 
 static void check_sections(struct parse *parse, const struct doc *root)
 {
     const struct config *config = parse_config(parse);
     if (config->services.enabled && !config->routes.enabled)
-        doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
-                  "services.enabled needs routes, which lead to what this node serves");
+        doc_raise(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
+                  config_routes_needed_by_services);
     if (config->services.firewall.mode != FIREWALL_OFF && config->services.path == PATH_DIRECT)
-        doc_fault(
-            parse->document, doc_get(doc_get(root, "services"), "path"), parse->errors,
-            "direct leads packets past every firewall: services.firewall wants auto or stack");
+        doc_raise(parse->document, doc_get(doc_get(root, "services"), "path"), parse->errors,
+                  config_path_passes_firewall);
     if (config->pods.enabled && !config->routes.enabled)
-        doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
-                  "pods.enabled needs routes, which announce where pods are");
+        doc_raise(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
+                  config_routes_needed_by_pods);
     if (config->pools.allocate && config->source.kubernetes)
-        doc_fault(parse->document, doc_get(doc_get(root, "pools"), "allocate"), parse->errors,
-                  "is for source.manifests; in a cluster, agent-controller gives addresses");
+        doc_raise(parse->document, doc_get(doc_get(root, "pools"), "allocate"), parse->errors,
+                  config_pools_in_cluster);
     if (config->addresses.enabled && !config->source.kubernetes &&
         config->addresses.etcd.endpoints.count == 0)
-        doc_fault(parse->document, doc_get(root, "addresses"), parse->errors,
-                  "claims are kept as Leases of source.kubernetes, or else in addresses.etcd");
+        doc_raise(parse->document, doc_get(root, "addresses"), parse->errors,
+                  config_claims_storeless);
 }
 
 void check_together(struct parse *parse, const struct doc *root)

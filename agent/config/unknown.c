@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "faults/config.h"
 #include "format/quote.h"
 
 enum {
@@ -85,19 +86,18 @@ void unknown_key(struct parse *parse, const struct config_key *keys, const struc
     if (!meant && !elsewhere && parse->keys && strlen(member->key) >= TELLING_LETTERS)
         find_elsewhere(parse->keys, "", member->key, &path, &found);
     if (meant)
-        doc_key_fault(parse->document, member, parse->errors,
-                      "unknown key %s; did you mean \"%s\"?", quote(member->key, name), meant);
+        doc_raise_key(parse->document, member, parse->errors, config_key_misspelt,
+                      .key = quote(member->key, name), .meant = meant);
     else if (elsewhere)
-        doc_key_fault(parse->document, member, parse->errors, "%s is a key of %s, not of this file",
-                      quote(member->key, name), parse->elsewhere->file);
+        doc_raise_key(parse->document, member, parse->errors, config_key_of_other_file,
+                      .key = quote(member->key, name), .file = parse->elsewhere->file);
     else if (found == 1 && !strchr(text_str(&path), '.'))
-        doc_key_fault(parse->document, member, parse->errors,
-                      "unknown key %s; its place is the beginning of a line",
-                      quote(member->key, name));
+        doc_raise_key(parse->document, member, parse->errors, config_key_misplaced,
+                      .key = quote(member->key, name), .place = "the beginning of a line");
     else if (found == 1)
-        doc_key_fault(parse->document, member, parse->errors, "unknown key %s; its place is %s",
-                      quote(member->key, name), text_str(&path));
+        doc_raise_key(parse->document, member, parse->errors, config_key_misplaced,
+                      .key = quote(member->key, name), .place = text_str(&path));
     else
-        doc_key_fault(parse->document, member, parse->errors, "unknown key %s",
-                      quote(member->key, name));
+        doc_raise_key(parse->document, member, parse->errors, config_key_unknown,
+                      .key = quote(member->key, name));
 }

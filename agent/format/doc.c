@@ -119,37 +119,6 @@ char *doc_path(const struct doc *node)
     return text_take(&path);
 }
 
-static PRINTF_LIKE(5, 0) void add_fault(const struct document *document, struct place place,
-                                        const struct doc *path_of, struct faults *faults,
-                                        const char *format, va_list args)
-{
-    AUTOFREE char *path = doc_path(path_of);
-    if (path)
-        place_vfault(place, document->file, path, faults, format, args);
-    else
-        faults->incomplete = true;
-}
-
-void doc_fault(const struct document *document, const struct doc *node, struct faults *faults,
-               const char *format, ...)
-{
-    struct place place;
-    doc_where(document, node, &place.line, &place.column);
-    va_list args;
-    va_start(args, format);
-    add_fault(document, place, node, faults, format, args);
-    va_end(args);
-}
-
-void doc_key_fault(const struct document *document, const struct doc *member, struct faults *faults,
-                   const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    add_fault(document, key_place(document, member), member->parent, faults, format, args);
-    va_end(args);
-}
-
 /* Raises a fault whose first argument is the path of a node. */
 static void raise_at(const struct document *document, struct place place, const struct doc *path_of,
                      struct faults *faults, const struct fault_type *type, void *arguments)

@@ -68,13 +68,6 @@ void doc_where(const struct document *document, const struct doc *node, uint32_t
 char *doc_path(const struct doc *node);
 
 /*
- * Adds a fault at the node: place "file:line:column", message "path: ...". The node may be NULL:
- * then the place is `document`'s beginning.
- */
-void doc_fault(const struct document *document, const struct doc *node, struct faults *faults,
-               const char *format, ...) PRINTF_LIKE(4, 5);
-
-/*
  * Raises a fault of the catalogue at the node, or at the document's beginning:
  *
  *   doc_raise(document, node, faults, document_number_out_of_range, .number = text, .max = 7);
@@ -96,10 +89,6 @@ void doc_raise_type(const struct document *document, const struct doc *node, str
                     const struct fault_type *type, void *arguments);
 void doc_raise_key_type(const struct document *document, const struct doc *member,
                         struct faults *faults, const struct fault_type *type, void *arguments);
-
-/* Likewise about a member's name. */
-void doc_key_fault(const struct document *document, const struct doc *member, struct faults *faults,
-                   const char *format, ...) PRINTF_LIKE(4, 5);
 
 /*
  * Conversions for one field. Each returns 1 if `node` held a good value, 0 if `node` is NULL or

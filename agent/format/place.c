@@ -6,7 +6,6 @@
 #include "format/place.h"
 
 #include <errno.h>
-#include <stdarg.h>
 
 #include "base/text.h"
 
@@ -24,19 +23,4 @@ int place_raise_type(struct place place, const char *file, struct faults *faults
     text_addf(&where, "%s:%u:%u", file, place.line, place.column);
     fault_raise_type(faults, text_error(&where) < 0 ? NULL : text_str(&where), type, arguments);
     return -EBADMSG;
-}
-
-void place_vfault(struct place place, const char *file, const char *path, struct faults *faults,
-                  const char *format, va_list args)
-{
-    AUTOTEXT struct text where = { 0 };
-    AUTOTEXT struct text message = { 0 };
-    text_addf(&where, "%s:%u:%u", file, place.line, place.column);
-    if (*path)
-        text_addf(&message, "%s: ", path);
-    text_vaddf(&message, format, args);
-    if (text_error(&where) < 0 || text_error(&message) < 0)
-        faults->incomplete = true;
-    else
-        faults_add(faults, text_str(&where), NULL, "%s", text_str(&message));
 }

@@ -2,7 +2,6 @@
 /* A line and a column of a file, both from 1; columns count characters, a tab is one. */
 #pragma once
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,8 +34,3 @@ struct place place_after(struct place start, const char *bytes, size_t count);
 
 int place_raise_type(struct place place, const char *file, struct faults *faults,
                      const struct fault_type *type, const void *arguments);
-
-/* Adds a fault there, with the arguments of printf() in a list. `path` stands before the message
- * unless it is empty. */
-void place_vfault(struct place place, const char *file, const char *path, struct faults *faults,
-                  const char *format, va_list args) PRINTF_LIKE(5, 0);

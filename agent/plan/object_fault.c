@@ -12,16 +12,6 @@ static char *place_of(const struct object *object)
                        *object->namespace ? "/" : "", object->name);
 }
 
-void object_fault(struct faults *faults, const struct object *object, const char *remedy,
-                  const char *message)
-{
-    AUTOFREE char *place = place_of(object);
-    if (place && message)
-        faults_add(faults, place, remedy, "%s", message);
-    else
-        faults->incomplete = true;
-}
-
 void object_raise_type(struct faults *faults, const struct object *object,
                        const struct fault_type *type, const void *arguments)
 {

@@ -5,11 +5,6 @@
 #include "faults/raise.h"
 #include "model/object.h"
 
-/* Adds it at "Egress internet/nat" or "Node node1". A message of NULL is one without memory: the
- * list is incomplete then. */
-void object_fault(struct faults *faults, const struct object *object, const char *remedy,
-                  const char *message);
-
 /* As fault_raise(), at the place of an object:
  *
  *   object_raise(faults, &pool->object, pool_subnets_overlap, .subnet = "10.0.0.0/8"); */

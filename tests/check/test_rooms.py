@@ -20,7 +20,7 @@ ALLOWED = {
     "faults": (("base",), ()),
     "format": (("base", "faults"), ("json-c", "libyaml")),
     "loop": (("base",), ("libsystemd", "libcurl", "libmicrohttpd")),
-    "config": (("base", "format"), ()),
+    "config": (("base", "faults", "format"), ()),
     "model": (("base", "faults", "format"), ()),
     "store": (("base", "faults", "format", "model"), ()),
     "client": (("base", "faults", "format", "loop"), ("libcurl", "libsystemd")),

@@ -12,6 +12,8 @@
 
 #include "agentctl/field.h"
 #include "agentctl/output.h"
+#include "faults/pools.h"
+#include "faults/raise.h"
 #include "store/give.h"
 
 static int put_addresses(struct store *store, const struct assignment *row)
@@ -27,9 +29,9 @@ static void lost_fault(const struct assignment *row, const struct lack *lost, st
 {
     char ip[IP_STRLEN];
     AUTOFREE char *place = text_format("Service %s/%s", row->namespace, row->name);
-    faults_add(faults, place ? place : "Service", lack_reason_remedy(lost->reason),
-               "would lose %s: %s%s%s", ip_str(&lost->ip, ip), lack_reason_text(lost->reason),
-               lost->of ? ": " : "", lost->of ? lost->of : "");
+    fault_raise(faults, place, pool_address_lost, .address = ip_str(&lost->ip, ip),
+                .reason = lack_reason_text(lost->reason), .of = lost->of,
+                .remedy = lack_reason_remedy(lost->reason));
 }
 
 int assign_addresses(const struct config *config, struct store *store, struct pool_table *pools,

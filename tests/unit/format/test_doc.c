@@ -2,6 +2,7 @@
 /* Documents: places, paths, conversions; and the two ways to read a single one. */
 #include <stdio.h>
 
+#include "faults/documents.h"
 #include "reading.h"
 
 static struct document *parse(const char *text, enum reader_format format)
@@ -199,8 +200,8 @@ static void booleans_and_strings_are_checked(void **state)
     assert_int_equal(doc_expect(document, doc_get(root, "q"), DOC_MAP, &faults), -EBADMSG);
     assert_int_equal(doc_expect(document, doc_get(root, "m"), DOC_MAP, &faults), 1);
     assert_int_equal(doc_expect(document, doc_get(root, "x"), DOC_MAP, &faults), 0);
-    doc_key_fault(document, doc_get(doc_get(root, "m"), "a"), &faults, "unknown");
-    doc_fault(document, NULL, &faults, "empty");
+    doc_raise_key(document, doc_get(doc_get(root, "m"), "a"), &faults, document_member_unknown);
+    doc_raise(document, NULL, &faults, document_too_many);
     show_faults(&faults, &out);
     assert_string_equal(text_str(&out), "f:9:5: on: expected true or false, found \"on\"\n"
                                         "f:10:5: qt: expected true or false, found the string "
@@ -208,8 +209,8 @@ static void booleans_and_strings_are_checked(void **state)
                                         "f:12:4: m: expected a single value, found a map\n"
                                         "f:12:4: m: expected a list, found a map\n"
                                         "f:7:4: q: expected a map, found a string\n"
-                                        "f:12:5: m: unknown\n"
-                                        "f:1:1: empty\n");
+                                        "f:12:5: m: unknown member\n"
+                                        "f:1:1: more than one document\n");
 }
 
 static void json_faults_have_places(void **state)
@@ -224,13 +225,13 @@ static void json_faults_have_places(void **state)
     int64_t value;
     const struct doc *port = find(document, "spec/ports/0/port");
     assert_int_equal(doc_int(document, port, 1, 65535, &value, &faults), -EBADMSG);
-    doc_fault(document, find(document, "spec/bad\x1b[1m"), &faults, "bad");
-    doc_key_fault(document, find(document, "spec/bad\x1b[1m"), &faults, "unknown");
+    doc_raise(document, find(document, "spec/bad\x1b[1m"), &faults, document_too_many);
+    doc_raise_key(document, find(document, "spec/bad\x1b[1m"), &faults, document_member_unknown);
     show_faults(&faults, &out);
     assert_string_equal(text_str(&out),
                         "f:3:12: spec.ports[0].port: 70000 is out of range 1..65535\n"
-                        "f:4:20: spec[\"bad?[1m\"]: bad\n"
-                        "f:4:3: spec: unknown\n");
+                        "f:4:20: spec[\"bad?[1m\"]: more than one document\n"
+                        "f:4:3: spec: unknown member\n");
 }
 
 static void long_values_are_cut_in_reports(void **state)

@@ -4,6 +4,7 @@
  * reading fails once. What is read is then right or -ENOMEM, and a refusal stays a refusal.
  */
 #include "failing_heap.h"
+#include "faults/documents.h"
 #include "format/json.h"
 #include "reading.h"
 
@@ -158,7 +159,7 @@ static void whole_documents(void **state)
 static int name_place(const struct document *document, const struct doc *node,
                       struct faults *faults)
 {
-    doc_fault(document, node, faults, "is %s", "wrong");
+    doc_raise(document, node, faults, document_too_many);
     return 0;
 }
 
@@ -177,7 +178,7 @@ static void places(void **state)
         assert_int_equal(faults.incomplete, faults.list.count == 0);
         if (!heap_missed) {
             assert_string_equal(faults.list.items[0].place, "f:1:14");
-            assert_string_equal(faults.list.items[0].message, "a[1].b: is wrong");
+            assert_string_equal(faults.list.items[0].message, "a[1].b: more than one document");
             break;
         }
         AUTOFREE char *path = with_heap(n, doc_path(node));
