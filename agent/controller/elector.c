@@ -21,7 +21,6 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "client/kube/kube_write.h"
-#include "controller/job_writer.h"
 #include "faults/controller.h"
 #include "faults/raise.h"
 #include "loop/timer.h"
@@ -222,7 +221,7 @@ static void take_lease(struct elector *elector, const struct doc *lease)
     if (elector->asked == ELECTION_READ)
         election_saw(&elector->election, &record, version, any_number(), now_ms);
     else if (!is_stored(elector, version))
-        return fail(elector, KUBE_REFUSED, job_not_so, job_not_so_remedy);
+        return fail(elector, KUBE_REFUSED, kube_not_so, kube_not_so_remedy);
     else
         election_wrote(&elector->election, &record, version, now_ms);
     note_first(elector, &record);

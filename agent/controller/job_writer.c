@@ -15,10 +15,6 @@
 
 const char job_lacks_status_remedy[] =
     "apply deploy/kubernetes/crds.yaml and crds-metallb.yaml: the definition in force is older";
-const char job_not_so[] = "the API answers that it was written, and it is not so";
-const char job_not_so_remedy[] =
-    "see whether an admission webhook or policy takes it out (kubectl get "
-    "mutatingwebhookconfigurations), and that nobody else answers in the API's place";
 
 enum {
     DENIALS_MEANT = 6,        /* some 300 ms, in which the source tells of an object's end */
@@ -55,7 +51,7 @@ bool job_write_fails(const struct kube_told *told, const struct object *object, 
 {
     const struct kube_result *result = &told->result;
     if (result->outcome == KUBE_DONE && told->done > 1) {
-        *ret_fault = (struct job_write_fault){ job_not_so, job_not_so_remedy };
+        *ret_fault = (struct job_write_fault){ kube_not_so, kube_not_so_remedy };
         return true;
     }
     if (job_lacks_status(told, object)) {

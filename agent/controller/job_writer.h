@@ -44,8 +44,6 @@ struct job_writer_row {
 bool job_lacks_status(const struct kube_told *told, const struct object *object);
 /* What is to be done about that. */
 extern const char job_lacks_status_remedy[];
-/* What is said of a success that a look finds not to be one. */
-extern const char job_not_so[], job_not_so_remedy[];
 
 /* What is wrong with a write, for a fault; `why` is borrowed from what was told, or static. */
 struct job_write_fault {

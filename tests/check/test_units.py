@@ -183,7 +183,7 @@ def test_the_setting_that_nat_needs_is_the_one_it_asks_for():
     lines = (DEPLOY / "sysctl.d/61-fingerpost-services.conf").read_text("utf-8").splitlines()
     [setting] = [line for line in lines if line and not line.startswith("#")]
     name, value = setting.split(" = ")
-    asked = (AGENT / "apply/nat/host.c").read_text(encoding="utf-8")
+    asked = (AGENT / "faults/nat.def").read_text(encoding="utf-8")
     assert value == "1" and f"sysctl -w {name}=1 (61-fingerpost-services.conf" in asked
 
 

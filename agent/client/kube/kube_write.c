@@ -23,6 +23,11 @@
 #include "format/json.h"
 #include "format/reader.h"
 
+const char kube_not_so[] = "the API answers that it was written, and it is not so";
+const char kube_not_so_remedy[] =
+    "see whether an admission webhook or policy takes it out (kubectl get "
+    "mutatingwebhookconfigurations), and that nobody else answers in the API's place";
+
 /* Of an answer. An object may have 1.5 MiB in etcd, and be larger with its managed fields. */
 enum { ANSWER_MAX = 4 << 20 };
 

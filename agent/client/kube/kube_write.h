@@ -118,3 +118,6 @@ const char *kube_attempt_words(const struct kube_attempt *attempt);
 /* Without a further word: what was sent may happen all the same. */
 void kube_attempt_free(struct kube_attempt *attempt);
 DEFINE_CLEANUP(struct kube_attempt *, kube_attempt_free);
+
+/* What is said of a success that a look finds not to be one, and what to do about it. */
+extern const char kube_not_so[], kube_not_so_remedy[];

@@ -85,7 +85,7 @@ static void fail(struct address_claims *claims, const char *why)
         return;
     }
     (void)snprintf(claims->error, sizeof(claims->error), "%s", why);
-    claims->unstored = why == job_not_so;
+    claims->unstored = why == kube_not_so;
     claims->known = claims->writing = false;
     claims->retry_ms = clock_mono_ms() + backoff_next(&claims->backoff);
     claims->options.board->wake(claims->options.board->context);
@@ -186,7 +186,7 @@ static void on_told(void *context, const struct kube_result *result)
         set_words(&claims->stored, NULL, NULL);
         options->read(options->context, NULL, "");
     } else {
-        fail(claims, result->outcome == KUBE_DONE ? job_not_so : result->why);
+        fail(claims, result->outcome == KUBE_DONE ? kube_not_so : result->why);
         claims->refused |= wrote;
         if (wrote)
             options->lost(options->context);
@@ -308,7 +308,7 @@ void address_claims_faults(const struct address_claims *claims, struct faults *f
 {
     if (*claims->error && claims->unstored)
         fault_raise(faults, "ConfigMap " RECORD_NAME, controller_record_unstored,
-                    .reason = claims->error, .remedy = job_not_so_remedy);
+                    .reason = claims->error, .remedy = kube_not_so_remedy);
     else if (*claims->error)
         fault_raise(faults, "ConfigMap " RECORD_NAME, controller_record_unwritten,
                     .reason = claims->error);
