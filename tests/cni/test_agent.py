@@ -64,7 +64,7 @@ def test_without_an_api_server_as_the_page_says(lab):
     """docs/pods.md, "A cluster without another network": the block that one writes by hand."""
     [node] = lab.nodes
     page = (REPOSITORY / "docs" / "pods.md").read_text(encoding="utf-8")
-    section = page.split("## Pods: a cluster without another network\n")[1].split("\n## ")[0]
+    section = page.split("## A cluster without another network\n")[1].split("\n## ")[0]
     [block] = [text for text in re.findall(r"^```yaml\n(.*?)^```", section, re.M | re.S) if "kind: AddressBlock" in text]
     lab.manifests.joinpath("block.yaml").write_text(block.replace("NODE", node.role), encoding="utf-8")
     lab.write("nodes.yaml", *[item for item in node.objects() if item["kind"] != "AddressBlock"])
