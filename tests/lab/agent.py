@@ -180,9 +180,10 @@ class Agent:
             connection.close()
 
     def settled(self, timeout=30):
-        """Waits until all that the agent has seen of its manifests stands in the kernel."""
+        """Waits until all that the agent has seen of its manifests stands in the kernel. Whether it
+        is healthy is the caller's question: 2 is "failed" as well as "unreachable"."""
         answer = self.ctl("status", f"--wait={timeout}s", timeout=timeout + 30)
-        assert answer.code in (0, 1), f"agentctl status: {answer}"
+        assert answer.out and answer.code in (0, 1, 2), f"agentctl status: {answer}"
         return self.json("status")
 
     def faults(self):
