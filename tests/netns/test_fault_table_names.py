@@ -31,7 +31,7 @@ def an_annotation_stands_among_the_labels(world):
     return other(world, lambda service, part: service["metadata"].update(labels={"fingerpost.io/announce": "false"}))
 
 
-@rows(135, cause=("other.yaml:", "sessionAffinityConfig", "needs sessionAffinity: ClientIP"), remedy=ITSELF, health="healthy")
+@rows(135, cause=("other.yaml:", "sessionAffinityConfig", "needs sessionAffinity: ClientIP"), remedy=ITSELF)
 def an_affinity_is_configured_and_not_wanted(world):
     return other(world, lambda service, part: service["spec"].update(sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}}))
 

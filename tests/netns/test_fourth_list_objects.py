@@ -40,7 +40,7 @@ def a_type_is_misspelt(world):
     return other(world, lambda service, part: service["spec"].update(type="Loadbalancer"))
 
 
-@rows(526, health="healthy", cause=("other.yaml:", "ipMode"), remedy=ITSELF)
+@rows(526, cause=("other.yaml:", "ipMode"), remedy=ITSELF)
 def an_ip_mode_is_misspelt(world):
     return other(world, lambda service, part: ingress(service).update(ipMode="vip"))
 

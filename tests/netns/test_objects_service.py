@@ -45,7 +45,7 @@ def a_distribution_is_no_word(world):
     return spec(world, trafficDistribution="PreferNear")
 
 
-@rows(1306, health="healthy", cause=("other.yaml:", "spec.healthCheckNodePort", "externalTrafficPolicy: Local"), remedy=ITSELF)
+@rows(1306, cause=("other.yaml:", "spec.healthCheckNodePort", "externalTrafficPolicy: Local"), remedy=ITSELF)
 def a_health_port_goes_with_another_policy(world):
     return spec(world, healthCheckNodePort=31000)
 

@@ -40,7 +40,7 @@ def a_pool_is_for_other_namespaces(world):
     return second(world, "203.0.113.80/30", serviceAllocation={"namespaces": ["shop"]})
 
 
-@rows(812, health="healthy", cause=("wish.yaml:", "203.0.113.67"), remedy=("",))
+@rows(812, cause=("wish.yaml:", "203.0.113.67"), remedy=("",))
 def field_and_annotation_differ(world):
     service(world.lab, "wish", 9, world.pod, annotations={"fingerpost.io/loadBalancerIPs": THIRD},
             loadBalancerIP="203.0.113.67", ipFamilyPolicy="SingleStack", ipFamilies=["IPv4"], clusterIPs=["10.96.0.9"])

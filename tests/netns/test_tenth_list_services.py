@@ -24,7 +24,7 @@ def an_endpoint_is_another_services_cluster_ip(world):
     return written(world, inside("alpha"), behind(world, "alpha", objects.endpoint("10.96.0.10", world.node.role)))
 
 
-@rows(1102, health="healthy", cause=("alpha", "clusterIP"), remedy=ITSELF)
+@rows(1102, cause=("alpha", "clusterIP"), remedy=ITSELF)
 def cluster_ip_and_cluster_ips_differ(world):
     return written(world, inside("alpha", clusterIP="10.96.0.77", clusterIPs=["10.96.0.78"]), behind(world, "alpha"))
 

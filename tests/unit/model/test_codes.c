@@ -35,7 +35,7 @@ static void assert_raised(const char *text, const char *code)
 {
     AUTODECODED struct decoded decoded = decode_yaml(text);
     assert_typed(&decoded.errors, FAULT_DEGRADED);
-    assert_typed(&decoded.warnings, FAULT_NOTICE);
+    assert_typed(&decoded.warnings, FAULT_DEGRADED);
     if (has_code(&decoded.errors, code) || has_code(&decoded.warnings, code))
         return;
     vec_each(const struct fault, error, &decoded.errors.list)
