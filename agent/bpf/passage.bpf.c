@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * A packet of ours through the stack: whether what comes in by one interface leaves by another, or
- * is dropped on its way, is seen by sending one. apply/nat/passage.c leads both programs.
+ * is dropped on its way, is seen by sending one. apply/nat/proof/passage.c leads both programs.
  *
  *   passage_send   is run by BPF_PROG_TEST_RUN; puts its packet into the ingress of an interface,
  *                  as if it had come in there

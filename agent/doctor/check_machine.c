@@ -19,7 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "apply/nat/host.h"
+#include "apply/nat/host/host.h"
 #include "base/file.h"
 #include "base/socket_address.h"
 #include "base/text.h"

@@ -86,7 +86,7 @@ ALLOWED = {
     "doctor": (
         (
             "base", "config", "client", "model", "store", "plan", "apply/kernel.h", "apply/firewall/firewall.h",
-            "apply/firewall/inlet.h", "apply/nat/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h",
+            "apply/firewall/inlet.h", "apply/nat/host/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h",
             "apply/netlink/neighbour.h", "apply/segment_socket.h", "apply/segment_frame.h",
             "source/conflicts.h", "source/manifest.h", "bpf/abi.h", "bpf/egress_abi.h",
         ),

@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/nat/hooks.h"
-#include "apply/nat/prove.h"
+#include "apply/nat/hooks/hooks.h"
+#include "apply/nat/proof/prove.h"
 #include "base/macro.h"
 #include "cmocka_all.h"
 #include "nat_timeouts.h"

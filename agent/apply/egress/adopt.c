@@ -16,8 +16,8 @@
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/ports.h"
 #include "apply/egress/seen_links.h"
-#include "apply/nat/addr.h"
-#include "apply/nat/walk.h"
+#include "apply/nat/maps/addr.h"
+#include "apply/nat/maps/walk.h"
 #include "base/macro.h"
 
 static int adopt_set(struct egress_plane *plane, uint32_t id, char name[static NAT_NAME_MAX])

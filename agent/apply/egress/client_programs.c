@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The programs of the clients' side, for who attaches them (nat/hooks.h).
+ * The programs of the clients' side, for who attaches them (nat/hooks/hooks.h).
  *
  * Uplinks without Ethernet headers have the guard, from an object of its own (bpf/start.h): it is
  * loaded when the first such uplink is met. Pods behind such interfaces can't be clients: their

@@ -13,7 +13,7 @@
 
 #include "apply/egress/pinned.h"
 #include "apply/egress/plane_inside.h"
-#include "apply/nat/addr.h"
+#include "apply/nat/maps/addr.h"
 #include "base/macro.h"
 #include "bpf/egress_client.skel.h"
 

@@ -7,7 +7,7 @@
 
 #include "apply/egress/plane.h"
 #include "apply/egress/wire.h"
-#include "apply/nat/packet.h"
+#include "apply/nat/proof/packet.h"
 
 struct egress_told_client {
     enum egress_told found;

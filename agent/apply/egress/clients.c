@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "apply/egress/blocks.h"
-#include "apply/nat/addr.h"
+#include "apply/nat/maps/addr.h"
+#include "apply/nat/maps/table.h"
 #include "apply/nat/plane_inside.h"
-#include "apply/nat/table.h"
 #include "base/macro.h"
 #include "base/remedy.h"
 #include "base/text.h"

@@ -6,8 +6,8 @@
 #include <errno.h>
 
 #include "apply/egress/plane_inside.h"
-#include "apply/nat/addr.h"
-#include "apply/nat/walk.h"
+#include "apply/nat/maps/addr.h"
+#include "apply/nat/maps/walk.h"
 #include "base/macro.h"
 
 int egress_door_cmp(const void *a, const void *b)

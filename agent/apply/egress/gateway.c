@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "apply/egress/pinned.h"
-#include "apply/nat/addr.h"
+#include "apply/nat/hooks/programs.h"
+#include "apply/nat/maps/addr.h"
+#include "apply/nat/maps/table.h"
 #include "apply/nat/plane_inside.h"
-#include "apply/nat/programs.h"
-#include "apply/nat/table.h"
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/remedy.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The programs of a gateway, for who attaches them (nat/hooks.h) or asks the twin.
+ * The programs of a gateway, for who attaches them (nat/hooks/hooks.h) or asks the twin.
  *
  * Uplinks without Ethernet headers have a program from an object of its own (bpf/start.h), with the
  * same maps. It is loaded when the first such uplink is met. The twin is asked on an uplink with
@@ -12,8 +12,8 @@
 
 #include "apply/egress/gateway_inside.h"
 #include "apply/egress/pinned.h"
+#include "apply/nat/maps/table.h"
 #include "apply/nat/plane_inside.h"
-#include "apply/nat/table.h"
 #include "base/macro.h"
 #include "bpf/egress_gateway.skel.h"
 

@@ -22,7 +22,7 @@
 
 #include "apply/egress/blocks.h"
 #include "apply/egress/seen.h"
-#include "apply/nat/addr.h"
+#include "apply/nat/maps/addr.h"
 #include "base/clock.h"
 
 enum { REST_MS = 10 * 1000 };

@@ -2,7 +2,7 @@
 /* The layout of a gateway's source ports; see layout.h. */
 #include "apply/egress/layout.h"
 
-#include "apply/nat/addr.h"
+#include "apply/nat/maps/addr.h"
 #include "base/macro.h"
 
 struct egress_layout egress_layout_of(const struct egress_control *control)

@@ -17,7 +17,7 @@
 #include "apply/egress/ports.h"
 #include "apply/egress/seen_links.h"
 #include "apply/egress/sets.h"
-#include "apply/nat/programs.h"
+#include "apply/nat/hooks/programs.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "bpf/egress_client.skel.h"

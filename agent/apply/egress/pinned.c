@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "apply/nat/programs.h"
+#include "apply/nat/hooks/programs.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"

@@ -2,7 +2,7 @@
 /*
  * The data plane of egress on the clients' nodes: the pinned maps, the programs, and the functions
  * that write and read them. The egress engine opens it, writes what the planner wants, and attaches
- * the programs (nat/hooks.h).
+ * the programs (nat/hooks/hooks.h).
  *
  * The maps outlive the agent. Opening adopts what is pinned, so that a restart moves no flow to
  * another gateway.

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/nat/addr.h"
-#include "apply/nat/walk.h"
+#include "apply/nat/maps/addr.h"
+#include "apply/nat/maps/walk.h"
 #include "base/macro.h"
 #include "bpf/egress_abi.h"
 

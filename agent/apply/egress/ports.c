@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "apply/egress/plane_inside.h"
-#include "apply/nat/walk.h"
+#include "apply/nat/maps/walk.h"
 #include "base/macro.h"
 
 int egress_port_cmp(const void *a, const void *b)

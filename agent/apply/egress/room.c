@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Whether a gateway has room for what it refused for want of it; see room.h. As for Services
- * (apply/nat/room.h) the program counts the refusals, and the room may be there again while no
- * client comes. A client that is gone lacks nothing.
+ * (apply/nat/flows/room.h) the program counts the refusals, and the room may be there again while
+ * no client comes. A client that is gone lacks nothing.
  */
 #include "apply/egress/room.h"
 
 #include <arpa/inet.h>
 
 #include "apply/egress/gateway_inside.h"
-#include "apply/nat/addr.h"
+#include "apply/nat/maps/addr.h"
 #include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 #include "base/macro.h"

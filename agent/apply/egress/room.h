@@ -3,7 +3,7 @@
 #pragma once
 
 #include "apply/egress/gateway.h"
-#include "apply/nat/room.h"
+#include "apply/nat/flows/room.h"
 #include "status/egress_status.h"
 
 /* Of want of ports, of blocks of them or of places for flows, the causes in the refusals of a

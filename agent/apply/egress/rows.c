@@ -19,7 +19,7 @@
 #include "apply/egress/doors.h"
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/sets.h"
-#include "apply/nat/addr.h"
+#include "apply/nat/maps/addr.h"
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/remedy.h"

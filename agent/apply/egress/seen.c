@@ -9,7 +9,7 @@
 #include "apply/egress/gateway_inside.h"
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/sets.h"
-#include "apply/nat/addr.h"
+#include "apply/nat/maps/addr.h"
 #include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 #include "base/macro.h"

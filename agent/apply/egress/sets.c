@@ -15,7 +15,7 @@
 
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/sets.h"
-#include "apply/nat/addr.h"
+#include "apply/nat/maps/addr.h"
 #include "base/macro.h"
 
 static void word_set(__u64 *word, uint64_t value)

@@ -7,7 +7,7 @@
 
 #include "apply/egress/gateway.h"
 #include "apply/egress/wire.h"
-#include "apply/nat/packet.h"
+#include "apply/nat/proof/packet.h"
 
 struct egress_question {
     struct ip client, destination; /* of one family; the client may be anybody */

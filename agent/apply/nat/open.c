@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/nat/adopt.h"
-#include "apply/nat/maps.h"
+#include "apply/nat/hooks/programs.h"
+#include "apply/nat/maps/maps.h"
 #include "apply/nat/plane_inside.h"
-#include "apply/nat/programs.h"
+#include "apply/nat/services/adopt.h"
 #include "base/text.h"
 
 static struct nat_plane *plane_new(const struct nat_plane_options *options)

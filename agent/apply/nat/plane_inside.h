@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-#include "apply/nat/ids.h"
-#include "apply/nat/installed.h"
-#include "apply/nat/maps.h"
+#include "apply/nat/flows/sweep.h"
+#include "apply/nat/maps/maps.h"
 #include "apply/nat/plane.h"
-#include "apply/nat/share.h"
-#include "apply/nat/sweep.h"
+#include "apply/nat/services/ids.h"
+#include "apply/nat/services/installed.h"
+#include "apply/nat/services/share.h"
 #include "base/sorted.h"
 #include "base/vec.h"
 

@@ -16,7 +16,7 @@
 
 #include "apply/egress/ports.h"
 #include "apply/egress/seen_links.h"
-#include "apply/nat/hooks.h"
+#include "apply/nat/hooks/hooks.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "faults/egress.h"

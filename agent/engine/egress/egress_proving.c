@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "apply/egress/twin.h"
-#include "apply/nat/prove.h"
+#include "apply/nat/proof/prove.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "faults/egress.h"

@@ -4,7 +4,7 @@
 
 #include "apply/egress/gateway.h"
 #include "apply/egress/plane.h"
-#include "apply/nat/hooks.h"
+#include "apply/nat/hooks/hooks.h"
 #include "engine/egress/egress_gateway.h"
 #include "engine/egress/egress_homes.h"
 #include "engine/egress/egress_prober.h"

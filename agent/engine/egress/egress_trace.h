@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "apply/nat/packet.h"
+#include "apply/nat/proof/packet.h"
 #include "engine/egress/egress_state.h"
 #include "plan/nat/trace.h"
 #include "status/egress_status.h"

@@ -14,7 +14,7 @@
 #include "engine/nat/nat_answers.h"
 
 #include "apply/lookup.h"
-#include "apply/nat/host.h"
+#include "apply/nat/host/host.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "engine/nat/nat_samples.h"

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/nat/svc0.h"
+#include "apply/nat/host/svc0.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"

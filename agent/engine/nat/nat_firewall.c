@@ -5,10 +5,11 @@
  * What comes by an uplink and is for a pod of this node goes through netfilter with the client's
  * address. A host whose FORWARD chain drops it looks healthy from everywhere else: programs, maps
  * and routes are as planned. So packets as a client would send them go that way, and are caught
- * where they leave to the pod (apply/nat/passage.c), which never gets one. What passed is answered
- * as the pod would, from the host's end of its interface, and caught at the uplink: rules may drop
- * what comes from pods alone. The answer belongs to a second packet like the first, of another
- * port: connection tracking takes what was answered for established, and lets it in from then on.
+ * where they leave to the pod (apply/nat/proof/passage.c), which never gets one. What passed is
+ * answered as the pod would, from the host's end of its interface, and caught at the uplink: rules
+ * may drop what comes from pods alone. The answer belongs to a second packet like the first, of
+ * another port: connection tracking takes what was answered for established, and lets it in from
+ * then on.
  *
  * One pod may be closed by a NetworkPolicy, one source by the filter of an edge. So the fault is
  * that nothing passes by an uplink and of a protocol: not to the first pods of several Services,

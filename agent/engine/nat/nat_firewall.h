@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "apply/nat/passage.h"
-#include "apply/nat/prove.h"
+#include "apply/nat/proof/passage.h"
+#include "apply/nat/proof/prove.h"
 #include "plan/nat/nat.h"
 
 struct nat_engine;

@@ -9,7 +9,7 @@
  */
 #include "engine/nat/nat_machine.h"
 
-#include "apply/nat/host.h"
+#include "apply/nat/host/host.h"
 #include "base/text.h"
 #include "faults/nat.h"
 #include "faults/raise.h"

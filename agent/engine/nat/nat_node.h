@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "apply/kernel.h"
-#include "apply/nat/hooks.h"
+#include "apply/nat/hooks/hooks.h"
 #include "apply/nat/plane.h"
-#include "apply/nat/prove.h"
+#include "apply/nat/proof/prove.h"
 #include "plan/nat/nat.h"
 #include "plan/nat/nat_hooks.h"
 #include "status/status.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "apply/nat/listeners.h"
+#include "apply/nat/host/listeners.h"
 
 struct nat_engine;
 struct config;

@@ -7,12 +7,12 @@
  * endpoint, so that the endpoint can be named.
  *
  * A fault lasts as long as its cause, and not only while clients come: when none was refused for a
- * while, the maps are asked whether there is room (apply/nat/room.h).
+ * while, the maps are asked whether there is room (apply/nat/flows/room.h).
  */
 #include "engine/nat/nat_pressure.h"
 
+#include "apply/nat/flows/room.h"
 #include "apply/nat/plane.h"
-#include "apply/nat/room.h"
 #include "base/clock.h"
 #include "engine/nat/nat_state.h"
 #include "faults/nat.h"

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "apply/nat/defrag.h"
-#include "apply/nat/hooks.h"
+#include "apply/nat/hooks/hooks.h"
+#include "apply/nat/host/defrag.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"

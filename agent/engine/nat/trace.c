@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "apply/nat/children.h"
+#include "apply/nat/proof/children.h"
 #include "base/macro.h"
 #include "engine/nat/story.h"
 #include "plan/link_table.h"

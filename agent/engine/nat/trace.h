@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "apply/nat/hooks.h"
+#include "apply/nat/hooks/hooks.h"
 #include "apply/nat/plane.h"
 #include "apply/netlink/nl.h"
 #include "base/sorted.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plane of one row, in place of apply/nat/probe.c and views.c: it answers as the row demands, by
- * its own reading of it, and errs where a test wants it to.
+ * A plane of one row, in place of apply/nat/proof/probe.c and views.c: it answers as the row
+ * demands, by its own reading of it, and errs where a test wants it to.
  */
 #pragma once
 
 #include <stdio.h>
 #include <string.h>
 
-#include "apply/nat/children.h"
-#include "apply/nat/prove.h"
+#include "apply/nat/proof/children.h"
+#include "apply/nat/proof/prove.h"
 #include "base/macro.h"
 #include "cmocka_all.h"
 

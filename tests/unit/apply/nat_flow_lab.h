@@ -5,8 +5,8 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 
-#include "apply/nat/filter.h"
-#include "apply/nat/flows.h"
+#include "apply/nat/flows/flows.h"
+#include "apply/nat/services/filter.h"
 #include "nat_plane_lab.h"
 
 enum { NOW_S = 1000000 };

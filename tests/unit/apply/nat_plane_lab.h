@@ -10,13 +10,13 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "apply/nat/addr.h"
-#include "apply/nat/adopt.h"
-#include "apply/nat/arrays.h"
+#include "apply/nat/maps/addr.h"
+#include "apply/nat/maps/arrays.h"
+#include "apply/nat/maps/table.h"
 #include "apply/nat/plane_inside.h"
-#include "apply/nat/ranges.h"
-#include "apply/nat/rows.h"
-#include "apply/nat/table.h"
+#include "apply/nat/services/adopt.h"
+#include "apply/nat/services/ranges.h"
+#include "apply/nat/services/rows.h"
 #include "nat_rows.h"
 #include "nat_timeouts.h"
 

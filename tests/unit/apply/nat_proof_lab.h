@@ -64,7 +64,7 @@ static inline void row_free(struct nat_row *row)
     free(row);
 }
 
-/* In place of apply/nat/children.c. */
+/* In place of apply/nat/proof/children.c. */
 static struct {
     enum nat_children of_uplink;
     unsigned asked;

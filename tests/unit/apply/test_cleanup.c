@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "apply/cleanup.h"
-#include "apply/nat/hooks.h"
-#include "apply/nat/svc0.h"
+#include "apply/nat/hooks/hooks.h"
+#include "apply/nat/host/svc0.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "fault_codes.h"

@@ -2,7 +2,7 @@
 /* Who has children in other namespaces, as the kernel tells it. */
 #include <net/if.h>
 
-#include "apply/nat/children.h"
+#include "apply/nat/proof/children.h"
 #include "apply/netlink/link.h"
 #include "netns.h"
 

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "apply/nat/room.h"
+#include "apply/nat/flows/room.h"
 #include "base/clock.h"
 #include "nat_flow_lab.h"
 

@@ -13,10 +13,10 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "apply/nat/clsact.h"
-#include "apply/nat/hooks.h"
-#include "apply/nat/pins.h"
-#include "apply/nat/tcx.h"
+#include "apply/nat/hooks/clsact.h"
+#include "apply/nat/hooks/hooks.h"
+#include "apply/nat/hooks/pins.h"
+#include "apply/nat/hooks/tcx.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "cmocka_all.h"

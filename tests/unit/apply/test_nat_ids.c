@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "apply/nat/ids.h"
+#include "apply/nat/services/ids.h"
 #include "base/macro.h"
 #include "cmocka_all.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who listens in the stack: rules of nftables where they matter, and policies of XFRM. */
-#include "apply/nat/listeners.h"
+#include "apply/nat/host/listeners.h"
 #include "netns.h"
 
 static struct nat_watch *watch;

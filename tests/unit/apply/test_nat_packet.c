@@ -2,7 +2,7 @@
 /* Packets for the twin: the very bytes, and checksums by the receiver's rule. */
 #include <string.h>
 
-#include "apply/nat/packet.h"
+#include "apply/nat/proof/packet.h"
 #include "base/macro.h"
 #include "cmocka_all.h"
 

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "apply/nat/flows.h"
-#include "apply/nat/programs.h"
+#include "apply/nat/flows/flows.h"
+#include "apply/nat/hooks/programs.h"
 #include "nat_plane_lab.h"
 
 static struct nat_tuple tuple(const char *source, uint16_t sport, const char *destination,

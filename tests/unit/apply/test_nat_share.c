@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "apply/nat/share.h"
+#include "apply/nat/services/share.h"
 #include "nat_plane_lab.h"
 
 /* Of endpoints 40 must stay free when somebody with too much grows, 20 when he changes, 10 when

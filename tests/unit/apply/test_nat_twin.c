@@ -7,9 +7,9 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "apply/nat/addr.h"
+#include "apply/nat/hooks/programs.h"
+#include "apply/nat/maps/addr.h"
 #include "apply/nat/plane_inside.h"
-#include "apply/nat/programs.h"
 #include "base/clock.h"
 #include "nat_lab.h"
 

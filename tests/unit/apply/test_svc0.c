@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <net/if.h>
 
-#include "apply/nat/host.h"
-#include "apply/nat/svc0.h"
+#include "apply/nat/host/host.h"
+#include "apply/nat/host/svc0.h"
 #include "base/text.h"
 #include "netns.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "apply/egress/gateway_inside.h"
-#include "apply/nat/addr.h"
+#include "apply/nat/maps/addr.h"
 #include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 #include "cmocka_all.h"

@@ -3,7 +3,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "apply/nat/packet.h"
+#include "apply/nat/proof/packet.h"
 #include "engine/nat/trace.h"
 #include "nat_lab.h"
 

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Flows as people see them: one view for both halves, listed by the forward half; and for the
+ * source leg of a flow as well.
+ *
+ * The programs change each half by itself while it is read, so the two halves of a view may be of
+ * different moments.
+ */
+#include "apply/nat/flows/flows.h"
+
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+
+#include "apply/nat/maps/addr.h"
+#include "apply/nat/maps/arrays.h"
+#include "apply/nat/maps/table.h"
+#include "base/clock.h"
+#include "base/macro.h"
+
+/* With more entries than this, nat_plane_established() gives the count of the last sweep. */
+enum { COUNT_AT_ONCE = 4096 };
+
+static struct nat_tuple reversed(const struct nat_tuple *tuple)
+{
+    return (struct nat_tuple){
+        .src = tuple->dst,
+        .dst = tuple->src,
+        .sport = tuple->dport,
+        .dport = tuple->sport,
+        .protocol = tuple->protocol,
+    };
+}
+
+struct nat_tuple nat_flow_mate_key(const struct nat_flow *flow)
+{
+    return reversed(&flow->to);
+}
+
+bool nat_flow_is_mate(const struct nat_tuple *key, const struct nat_flow *mate)
+{
+    struct nat_tuple back = nat_flow_mate_key(mate);
+    return memcmp(&back, key, sizeof(back)) == 0;
+}
+
+bool nat_flow_whole(const struct nat_tuple *key, const struct nat_flow *flow)
+{
+    return flow->check == nat_tuple_check(key);
+}
+
+static int compare_owners(const void *a, const void *b)
+{
+    const struct nat_installed_port *left = a, *right = b;
+    return CMP(left->owner, right->owner);
+}
+
+/*
+ * Whether an endpoint that lives serves for the flow's port, and not for other ports only. Before
+ * the first write of a Service that is not known, and what lives serves.
+ */
+static bool serves_port(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    const struct nat_installed *installed =
+        nat_installed_by_id(plane, plane->endpoints[flow->endpoint].owner);
+    if (!installed || !installed->known)
+        return true;
+    if (flow->port >= nat_port_limit(plane))
+        return false;
+    const struct nat_installed_port key = { .owner = nat_port_at(plane, flow->port, 0)->owner };
+    const struct nat_installed_port *port = vec_find(&installed->ports, &key, compare_owners);
+    return port &&
+           (port->id != flow->port || vec_find(&port->endpoints, &flow->endpoint, nat_id_cmp));
+}
+
+bool nat_flow_endpoint_lives(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    return flow->endpoint < plane->maps[NAT_MAP_ENDPOINTS].entries &&
+           (uint32_t)plane->endpoints[flow->endpoint].state == flow->generation;
+}
+
+bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    return flow->endpoint && (!nat_flow_endpoint_lives(plane, flow) || !serves_port(plane, flow));
+}
+
+void nat_plane_set_orphans(struct nat_plane *plane, nat_orphan_judge *judge, const void *context)
+{
+    plane->is_orphan = judge;
+    plane->orphan_context = context;
+}
+
+void nat_plane_set_counter(struct nat_plane *plane, const struct nat_flow_counter *counter,
+                           void *context)
+{
+    plane->counter = counter;
+    plane->counter_context = context;
+}
+
+bool nat_flow_is_orphan(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    return flow->hand == NAT_HAND_EGRESS && plane->is_orphan &&
+           plane->is_orphan(flow, plane->orphan_context);
+}
+
+/* The id of the flow's Service; 0: it has gone, and another one may have the id. */
+static uint32_t service_of(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    if (flow->service >= plane->maps[NAT_MAP_SERVICES].entries)
+        return 0;
+    uint64_t word = plane->services[flow->service];
+    uint32_t before = (uint32_t)(word >> NAT_SERVICE_GENERATION_SHIFT);
+    return (int32_t)(flow->generation - before) > 0 ? flow->service : 0;
+}
+
+/* The program's clock is coarse and may be a little ahead of ours. */
+uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s)
+{
+    int32_t idle = (int32_t)(now_s - flow->seen_s);
+    return idle > 0 ? (uint32_t)idle : 0;
+}
+
+bool nat_flow_find_mate(const struct nat_plane *plane, const struct nat_tuple *key,
+                        const struct nat_flow *flow, struct nat_flow *ret_mate)
+{
+    if (flow->half == NAT_HALF_DIRECT)
+        return false;
+    struct nat_tuple mate_key = nat_flow_mate_key(flow);
+    return nat_table_get(plane, NAT_MAP_FLOWS, &mate_key, ret_mate) == 0 &&
+           nat_flow_whole(&mate_key, ret_mate) && nat_flow_is_mate(key, ret_mate);
+}
+
+enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat_tuple *key,
+                                 const struct nat_flow *flow)
+{
+    struct nat_flow mate;
+    bool found = nat_flow_find_mate(plane, key, flow, &mate);
+    return nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
+}
+
+bool nat_flow_is_leg(const struct nat_flow *flow)
+{
+    return nat_flow_is_source_leg(flow->flags) != 0;
+}
+
+/* What the endpoint sees of a flow whose source is translated where it leaves. */
+static void read_leg(const struct nat_plane *plane, const struct nat_flow *flow,
+                     struct nat_flow_view *view)
+{
+    struct nat_flow leg;
+    if (nat_table_get(plane, NAT_MAP_FLOWS, &flow->to, &leg) < 0 ||
+        !nat_flow_whole(&flow->to, &leg) || !nat_flow_is_leg(&leg))
+        return;
+    view->source = nat_addr_ip(&leg.to.src);
+    view->source_port = ntohs(leg.to.sport);
+}
+
+static struct nat_flow_view view_direct(const struct nat_tuple *key, const struct nat_flow *flow,
+                                        uint32_t now_s)
+{
+    struct nat_flow_view view = {
+        .client = nat_addr_ip(&key->dst),
+        .address = nat_addr_ip(&key->src),
+        .client_port = ntohs(key->dport),
+        .address_port = ntohs(key->sport),
+        .protocol = key->protocol,
+        .state = nat_flow_state(flow, flow, true, key->protocol),
+        .direct = true,
+        .idle_s = nat_flow_idle(flow, now_s),
+        .packets = { 0, flow->packets },
+        .bytes = { 0, flow->bytes },
+    };
+    view.endpoint = view.address;
+    view.endpoint_port = view.address_port;
+    view.source = view.client;
+    view.source_port = view.client_port;
+    return view;
+}
+
+static struct nat_flow_view view_forward(const struct nat_plane *plane, const struct nat_tuple *key,
+                                         const struct nat_flow *flow, uint32_t now_s)
+{
+    struct nat_flow_view view = {
+        .client = nat_addr_ip(&key->src),
+        .address = nat_addr_ip(&key->dst),
+        .endpoint = nat_addr_ip(&flow->to.dst),
+        .source = nat_addr_ip(&flow->to.src),
+        .client_port = ntohs(key->sport),
+        .address_port = ntohs(key->dport),
+        .endpoint_port = ntohs(flow->to.dport),
+        .source_port = ntohs(flow->to.sport),
+        .protocol = key->protocol,
+        .service = service_of(plane, flow),
+        .port = flow->port,
+        .endpoint_id = flow->endpoint,
+        .masqueraded = (flow->flags & NAT_FLOW_MASQ) != 0,
+        .hairpin = (flow->flags & NAT_FLOW_HAIRPIN) != 0,
+        .stale = nat_flow_stale(plane, flow) || nat_flow_is_orphan(plane, flow),
+        .idle_s = nat_flow_idle(flow, now_s),
+        .packets = { flow->packets, 0 },
+        .bytes = { flow->bytes, 0 },
+    };
+    struct nat_flow mate;
+    bool found = nat_flow_find_mate(plane, key, flow, &mate);
+    view.state = nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
+    if (found && nat_flow_has_source_leg(mate.flags))
+        read_leg(plane, flow, &view);
+    if (found) {
+        view.idle_s = MIN(view.idle_s, nat_flow_idle(&mate, now_s));
+        view.packets[1] = mate.packets;
+        view.bytes[1] = mate.bytes;
+    }
+    return view;
+}
+
+/* Returns what `each` answers; 0 for a half by which no flow is listed. */
+static int list_half(const struct nat_plane *plane, const struct nat_tuple *key,
+                     const struct nat_flow *flow, uint32_t now_s,
+                     int (*each)(const struct nat_flow_view *flow, void *context), void *context,
+                     size_t *left)
+{
+    struct nat_flow_view view;
+    if (!nat_flow_whole(key, flow) || nat_flow_is_leg(flow))
+        return 0;
+    if (flow->half == NAT_HALF_FORWARD)
+        view = view_forward(plane, key, flow, now_s);
+    else if (flow->half == NAT_HALF_DIRECT)
+        view = view_direct(key, flow, now_s);
+    else
+        return 0;
+    --*left;
+    return each(&view, context);
+}
+
+int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
+                        int (*each)(const struct nat_flow_view *flow, void *context), void *context)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, NAT_MAP_FLOWS, &walk);
+    const uint32_t now_s = (uint32_t)(clock_mono_ms() / SECOND_MS);
+    int r = 0;
+    while (limit && (r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count && limit; i++) {
+            if (list_half(plane, nat_walk_key(&walk, i), nat_walk_value(&walk, i), now_s, each,
+                          context, &limit))
+                return 0;
+        }
+    }
+    return r < 0 ? r : 0;
+}
+
+bool nat_flow_delays_drain(const struct nat_tuple *key, const struct nat_flow *flow)
+{
+    return flow->half == NAT_HALF_FORWARD && !nat_flow_is_leg(flow) &&
+           key->protocol == PROTOCOL_TCP &&
+           (flow->flags & (NAT_FLOW_ANSWERED | NAT_FLOW_FIN | NAT_FLOW_RST)) == NAT_FLOW_ANSWERED;
+}
+
+uint64_t nat_plane_established(const struct nat_plane *plane, bool of_egress)
+{
+    if (plane->sweep.last.seen > COUNT_AT_ONCE)
+        return plane->sweep.last.established[of_egress];
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, NAT_MAP_FLOWS, &walk);
+    uint64_t count = 0;
+    while (nat_walk_next(&walk) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++) {
+            const struct nat_flow *flow = nat_walk_value(&walk, i);
+            count += (flow->hand == NAT_HAND_EGRESS) == of_egress &&
+                     !nat_flow_is_orphan(plane, flow) &&
+                     nat_flow_delays_drain(nat_walk_key(&walk, i), flow);
+        }
+    }
+    return count;
+}
+
+void nat_plane_flow_states(const struct nat_plane *plane, uint64_t ret_count[static NAT_STATES])
+{
+    memcpy(ret_count, plane->sweep.last.states, sizeof(plane->sweep.last.states));
+}
+
+void nat_plane_pressure(const struct nat_plane *plane, struct nat_pressure *ret_pressure)
+{
+    *ret_pressure = *plane->pressure;
+}

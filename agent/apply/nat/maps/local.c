@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * This node's own addresses, and the endpoints that have one of them.
+ *
+ * An endpoint on the node itself (a pod in the host's network) is delivered here and not forwarded;
+ * the program takes that from a bit of the endpoint's state. bank.c sets the bit when it writes an
+ * endpoint. When the addresses change, the bit of every installed endpoint is set anew here.
+ */
+#include "apply/nat/maps/local.h"
+
+#include <string.h>
+
+#include "apply/nat/maps/addr.h"
+#include "apply/nat/maps/arrays.h"
+
+bool nat_is_local(const struct nat_plane *plane, const struct ip *ip)
+{
+    return vec_find(&plane->local, ip, ip_item_cmp);
+}
+
+void nat_local_mark(struct nat_plane *plane, uint32_t id)
+{
+    struct ip ip = nat_addr_ip(&plane->endpoints[id].addr);
+    uint64_t state = plane->endpoints[id].state, wanted = state & ~NAT_ENDPOINT_ON_NODE;
+    if (nat_is_local(plane, &ip))
+        wanted |= NAT_ENDPOINT_ON_NODE;
+    if (wanted != state)
+        nat_word_set(&plane->endpoints[id].state, wanted);
+}
+
+int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, size_t count)
+{
+    if (count == plane->local.count &&
+        (count == 0 || memcmp(addresses, plane->local.items, count * sizeof(*addresses)) == 0))
+        return 0;
+    int r = vec_reserve(&plane->local, count);
+    if (r < 0)
+        return r;
+    vec_clear(&plane->local);
+    for (size_t i = 0; i < count; i++)
+        plane->local.items[plane->local.count++] = addresses[i];
+    sorted_each(struct nat_installed *, installed, &plane->installed) {
+        vec_each(const uint32_t, id, &(*installed)->endpoints)
+            nat_local_mark(plane, *id);
+    }
+    return 0;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whether the host lets a packet pass: one is sent through the stack, and caught where it leaves.
+ * engine/nat/nat_firewall.c says from where to where.
+ *
+ * The twin (probe.c) answers for our programs and the kernel's routes; what netfilter does between
+ * them only a packet tells, since its rules may ask for anything. The packet is put into the
+ * ingress of an uplink by bpf_clone_redirect(), already translated, as it comes from our program
+ * there: prerouting, forwarding and postrouting see what they see of a client's. The receiver never
+ * gets it: before it is sent, a program that drops it is attached to the exit, and taken away
+ * afterwards, all within one call. What stays behind is an entry of connection tracking, always the
+ * same one for one source port, for the two minutes that the kernel keeps a SYN without an answer,
+ * or half a minute. An answer goes the other way, from where the packet before it left; rules that
+ * ask connection tracking then see the second packet of a connection.
+ *
+ * The kernel runs the packet's way when BPF_PROG_TEST_RUN lets softirqs run again, that is, before
+ * the system call ends; another CPU's backlog, or a neighbour that must be asked for, take longer.
+ *
+ * The catch is a TCX link that ends with its descriptor. Before Linux 6.6 it is a filter behind
+ * those of our other layers; one that a killed agent leaves waits for a number that does not come
+ * again, and is replaced by the next catch there, or removed by `agentctl cleanup`.
+ */
+#include "apply/nat/proof/passage.h"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "apply/nat/hooks/clsact.h"
+#include "apply/nat/hooks/tcx.h"
+#include "apply/nat/proof/packet.h"
+#include "bpf/passage.skel.h"
+
+enum { WAITS = 2 /* milliseconds */ };
+
+struct passage {
+    struct passage_programs *programs;
+    bool tcx;
+};
+
+void passage_close(struct passage *passage)
+{
+    if (!passage)
+        return;
+    passage_programs__destroy(passage->programs);
+    free(passage);
+}
+
+int passage_open(struct passage **ret_passage)
+{
+    CLEANUP(passage_closep) struct passage *passage = calloc(1, sizeof(*passage));
+    if (!passage)
+        return -ENOMEM;
+    passage->programs = passage_programs__open_and_load();
+    if (!passage->programs)
+        return errno ? -errno : -ENOMEM;
+    passage->tcx = tcx_supported();
+    *ret_passage = TAKE_PTR(passage);
+    return 0;
+}
+
+/* `ret_link`: what keeps it attached; -1 of a filter, which stays until it is taken away. */
+static int attach(const struct passage *passage, struct nl_socket *socket,
+                  const struct nat_place *place, int *ret_link)
+{
+    char text[96];
+    const int program = bpf_program__fd(passage->programs->progs.passage_catch);
+    *ret_link = -1;
+    return passage->tcx ? tcx_attach(place, program, -1, ret_link)
+                        : clsact_attach(socket, place, program, text);
+}
+
+static int send_packet(struct passage *passage, const struct passage_way *way, uint32_t sequence)
+{
+    const struct nat_packet packet = {
+        .source = way->source,
+        .destination = way->destination,
+        .source_port = way->source_port,
+        .destination_port = way->destination_port,
+        .protocol = way->protocol,
+        .sequence = sequence,
+        .answered = way->answers ? ntohl(passage->programs->bss->sequence) : 0,
+    };
+    uint8_t data[NAT_PACKET_MAX];
+    struct __sk_buff in = { .cb = { way->in, way->mark } };
+    const size_t size = nat_packet_build(&packet, data);
+    LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = data, .data_size_in = (uint32_t)size,
+                .ctx_in = &in, .ctx_size_in = sizeof(in));
+
+    if (size == 0)
+        return -EINVAL;
+    passage->programs->bss->sequence = htonl(sequence);
+    memcpy(data, way->in_mac, sizeof(way->in_mac));
+    int r =
+        bpf_prog_test_run_opts(bpf_program__fd(passage->programs->progs.passage_send), &options);
+    return r < 0 ? r : (int)options.retval;
+}
+
+static bool arrives(const struct passage *passage)
+{
+    const struct timespec millisecond = { .tv_nsec = 1000000 };
+    const volatile uint32_t *arrived = &passage->programs->bss->arrived;
+    for (int i = 0; i < WAITS && *arrived == 0; i++)
+        (void)nanosleep(&millisecond, NULL);
+    return *arrived != 0;
+}
+
+int passage_try(struct passage *passage, struct nl_socket *socket, const struct passage_way *way)
+{
+    const struct nat_place exit = { way->out, NAT_EGRESS, NAT_LAYER_PASSAGE };
+    AUTOCLOSE int link = -1;
+    uint32_t sequence = 0;
+
+    if (getrandom(&sequence, sizeof(sequence), GRND_NONBLOCK) != sizeof(sequence) || sequence == 0)
+        return -EAGAIN;
+    passage->programs->bss->arrived = 0;
+    int r = attach(passage, socket, &exit, &link);
+    if (r < 0)
+        return r;
+    r = send_packet(passage, way, sequence);
+    if (r == 0)
+        r = arrives(passage);
+    if (!passage->tcx)
+        (void)clsact_detach(socket, &exit);
+    return r;
+}

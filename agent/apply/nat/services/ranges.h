@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The source ranges of one Service in "ranges", a list for each bank. */
+#pragma once
+
+#include "apply/nat/services/change.h"
+
+/* Makes the ranges of the bank that is filled those of the desired. Returns 0 or -errno. */
+int nat_ranges_fill(struct nat_change *change);
+
+/* The key of a range in the map: with its service and bank. */
+struct nat_range_key nat_range_key_of(const struct nat_range_key *range, uint32_t service,
+                                      uint32_t bank);
+/* Asks the live map. */
+bool nat_range_is_there(const struct nat_plane *plane, const struct nat_range_key *range,
+                        uint32_t service, uint32_t bank);
+
+/* Writes the installed ranges that the live map lacks. Returns 1 if there were any, 0, -errno. */
+int nat_ranges_refresh(struct nat_plane *plane, struct nat_installed *installed);
+/* Removes the ranges of both banks, as many as the kernel lets go. Returns 0 or -errno. */
+int nat_ranges_remove(struct nat_plane *plane, struct nat_installed *installed);
+/* True if a list that is installed is the desired one. Asks no map. */
+bool nat_ranges_match(const nat_range_list *ranges, const struct nat_desired *desired);

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Fair shares of the maps; see share.h. rows.c asks before each change.
+ *
+ * All nodes have maps of the same sizes and the same Services. So what one namespace can fill, it
+ * fills on every node at once, and then nobody's endpoints can be replaced any more: others' pods
+ * move, and their Services go on with addresses that are dead. Therefore a part of each map stays
+ * free for whoever needs it more. Of a change, the map's free part afterwards must be
+ *
+ *   at least 1/5    if the namespace has more than its share and the Service grows
+ *   at least 1/10   if it has more than its share, for the moment in which old and new stand
+ *   at least 1/20   if the Service grows within its namespace's share
+ *   anything        if a Service within the share of its namespace changes as it stands
+ *
+ * so that growth stops before changes do, and those who have much before those who have little.
+ * Nobody loses what he has. The share of a namespace is the map divided by the number of
+ * namespaces, but not less than 1/64 of the map.
+ *
+ * What is free of ids is known exactly, those that rest included: they are what a tenant who
+ * changes all the time would otherwise take from others. Entries of tables are counted only when
+ * the headroom, which every growth uses up, is gone. A node whose maps have room counts nothing.
+ */
+#include "apply/nat/services/share.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "apply/nat/plane_inside.h"
+#include "apply/nat/services/change.h"
+
+enum { LEAST = 64 };
+
+uint32_t nat_share_fair(uint32_t limit, uint32_t tenants)
+{
+    uint32_t equal = tenants ? limit / tenants : limit;
+    return MAX(equal, limit / LEAST);
+}
+
+uint32_t nat_share_reserve(uint32_t limit, bool over, bool grows)
+{
+    if (over)
+        return grows ? limit / 5 : limit / 10;
+    return grows ? limit / 20 : 0;
+}
+
+enum nat_map_index nat_share_map(int shared)
+{
+    static const enum nat_map_index maps[NAT_SHARED_COUNT] = {
+        [NAT_ID_SERVICE] = NAT_MAP_SERVICES,        [NAT_ID_PORT] = NAT_MAP_PORTS,
+        [NAT_ID_ENDPOINT] = NAT_MAP_ENDPOINTS,      [NAT_ID_SLOT] = NAT_MAP_SLOTS,
+        [NAT_SHARED_FRONTENDS] = NAT_MAP_FRONTENDS, [NAT_SHARED_RANGES] = NAT_MAP_RANGES,
+    };
+    return maps[shared];
+}
+
+static uint64_t slots_of(uint64_t members)
+{
+    return members ? space_block((uint32_t)members) : 0;
+}
+
+static struct nat_use use_of_installed(const struct nat_installed *installed)
+{
+    struct nat_use use = {
+        .of = { [NAT_ID_SERVICE] = 1,
+                [NAT_ID_PORT] = installed->ports.count,
+                [NAT_ID_ENDPOINT] = installed->endpoints.count,
+                [NAT_SHARED_FRONTENDS] = installed->entries.count,
+                [NAT_SHARED_RANGES] = installed->ranges[0].count + installed->ranges[1].count },
+    };
+    vec_each(const uint64_t, set, &installed->sets)
+        use.of[NAT_ID_SLOT] += slots_of((uint32_t)*set);
+    return use;
+}
+
+static struct nat_use use_of_desired(const struct nat_desired *desired)
+{
+    struct nat_use use = {
+        .of = { [NAT_ID_SERVICE] = 1,
+                [NAT_ID_PORT] = desired->ports.count,
+                [NAT_ID_ENDPOINT] = desired->endpoints.count,
+                [NAT_SHARED_FRONTENDS] = desired->entries.count,
+                [NAT_SHARED_RANGES] = NAT_BANKS * desired->ranges.count },
+    };
+    for (size_t i = 0; i < desired->ports.count; i++) {
+        const struct nat_desired_port *port = &desired->ports.items[i];
+        for (int set = 0; set < NAT_SETS; set++)
+            use.of[NAT_ID_SLOT] += port->like[set] == i ? slots_of(port->sets[set].count) : 0;
+    }
+    return use;
+}
+
+static uint32_t limit_of(const struct nat_plane *plane, int shared)
+{
+    if (shared < NAT_ID_KINDS)
+        return plane->ids.spaces[shared].limit;
+    return plane->maps[nat_share_map(shared)].entries;
+}
+
+/* ---- who has what ---- */
+
+struct census {
+    struct nat_use all, own; /* of everybody, and of the change's namespace */
+    uint32_t tenants;
+};
+
+static bool same_namespace(const char *name, const char *other)
+{
+    size_t length = strcspn(name, "/") + 1;
+    return strncmp(name, other, length) == 0;
+}
+
+static void add(struct nat_use *sum, const struct nat_use *use)
+{
+    for (int i = 0; i < NAT_SHARED_COUNT; i++)
+        sum->of[i] += use->of[i];
+}
+
+static struct census take_census(const struct nat_plane *plane, const char *name)
+{
+    struct census census = { 0 };
+    const char *last = NULL;
+    sorted_each(struct nat_installed *const, it, &plane->installed) {
+        const struct nat_use use = use_of_installed(*it);
+        add(&census.all, &use);
+        if (same_namespace(name, (*it)->name))
+            add(&census.own, &use);
+        census.tenants += !last || !same_namespace(last, (*it)->name);
+        last = (*it)->name;
+    }
+    census.tenants += census.own.of[NAT_ID_SERVICE] == 0;
+    census.tenants = MAX(census.tenants, plane->tenants);
+    return census;
+}
+
+/* ---- judgement ---- */
+
+static uint64_t free_of(struct nat_change *change, int shared, const struct census *census)
+{
+    const uint64_t limit = limit_of(change->plane, shared), used = census->all.of[shared];
+    if (shared < NAT_ID_KINDS)
+        return nat_ids_free(&change->plane->ids, (enum nat_id)shared, change->now_ms);
+    return limit > used ? limit - used : 0;
+}
+
+/* True if the change may take a fifth of some map that is not there any more. */
+static bool is_tight(struct nat_change *change)
+{
+    struct nat_plane *plane = change->plane;
+    const struct nat_use most = use_of_desired(change->desired);
+    bool tight = false;
+    for (int i = 0; i < NAT_ID_KINDS; i++)
+        tight |= nat_ids_free(&plane->ids, (enum nat_id)i, change->now_ms) <
+                 most.of[i] + limit_of(plane, i) / 5;
+    for (int i = 0; i < NAT_SHARED_TABLES; i++) {
+        plane->headroom[i] -= (int64_t)most.of[NAT_ID_KINDS + i];
+        tight |= plane->headroom[i] < 0;
+    }
+    return tight;
+}
+
+/* Counted anew: what may be added to the tables before it has to be counted again. */
+static void renew_headroom(struct nat_plane *plane, const struct census *census,
+                           const struct nat_use *wanted)
+{
+    for (int i = 0; i < NAT_SHARED_TABLES; i++) {
+        const int shared = NAT_ID_KINDS + i;
+        const uint32_t limit = limit_of(plane, shared);
+        plane->headroom[i] = (int64_t)limit - limit / 5 - (int64_t)census->all.of[shared] -
+                             (int64_t)wanted->of[shared];
+    }
+}
+
+static int judge_part(struct nat_change *change, int shared, const struct census *census,
+                      uint64_t has, uint64_t wanted)
+{
+    const uint32_t limit = limit_of(change->plane, shared);
+    struct nat_part *part = &change->parts[shared];
+    part->has = census->own.of[shared] - has + wanted;
+    part->fair = nat_share_fair(limit, census->tenants);
+    part->over = census->tenants > 1 && part->has > part->fair;
+    part->reserve = nat_share_reserve(limit, part->over, wanted > has);
+    if (wanted <= has || free_of(change, shared, census) >= wanted - has + part->reserve)
+        return 0;
+    change->at = nat_share_map(shared);
+    return part->over ? -EDQUOT : -ENOSPC;
+}
+
+int nat_share_judge(struct nat_change *change)
+{
+    struct nat_use has = { 0 };
+    if (!is_tight(change))
+        return 0;
+    const struct census census = take_census(change->plane, change->installed->name);
+    const struct nat_use wanted = use_of_desired(change->desired);
+    renew_headroom(change->plane, &census, &wanted);
+    if (!change->created)
+        has = use_of_installed(change->installed);
+    for (int i = 0; i < NAT_SHARED_COUNT; i++) {
+        int r = judge_part(change, i, &census, has.of[i], wanted.of[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
