@@ -26,18 +26,18 @@
  * With dry_run client_in is the client's twin ("The client's twin" in egress_abi.h): it writes no
  * map, and tells in the end what it has found.
  */
-#include "bpf/egress_by.h"
-#include "bpf/egress_cut.h"
-#include "bpf/egress_inbound.h"
-#include "bpf/egress_path.h"
-#include "bpf/egress_piece.h"
-#include "bpf/egress_port.h"
-#include "bpf/fou.h"
-#include "bpf/fou_error.h"
-#include "bpf/mss.h"
-#include "bpf/reject.h"
-#include "bpf/tuple.h"
-#include "bpf/ways.h"
+#include "bpf/egress/egress_by.h"
+#include "bpf/egress/egress_cut.h"
+#include "bpf/egress/egress_inbound.h"
+#include "bpf/egress/egress_path.h"
+#include "bpf/egress/egress_piece.h"
+#include "bpf/egress/egress_port.h"
+#include "bpf/packet/fou.h"
+#include "bpf/packet/fou_error.h"
+#include "bpf/packet/mss.h"
+#include "bpf/packet/reject.h"
+#include "bpf/packet/tuple.h"
+#include "bpf/route/ways.h"
 
 enum {
     TOO_BIG = 100, /* no verdict: the packet is larger than packet->mtu */

@@ -21,17 +21,17 @@
  */
 #include <linux/pkt_cls.h>
 
-#include "bpf/egress_owner.h"
+#include "bpf/egress/egress_owner.h"
 
-#include "bpf/egress_cut.h"
-#include "bpf/egress_make.h"
-#include "bpf/egress_probe.h"
-#include "bpf/egress_tunnel.h"
-#include "bpf/egress_twin.h"
-#include "bpf/follow.h"
-#include "bpf/fou_error.h"
-#include "bpf/fragment.h"
-#include "bpf/reset.h"
+#include "bpf/egress/egress_cut.h"
+#include "bpf/egress/egress_make.h"
+#include "bpf/egress/egress_probe.h"
+#include "bpf/egress/egress_tunnel.h"
+#include "bpf/egress/egress_twin.h"
+#include "bpf/flow/fragment.h"
+#include "bpf/nat/follow.h"
+#include "bpf/packet/fou_error.h"
+#include "bpf/packet/reset.h"
 
 /* A client's segment of no connection. */
 GLOBAL int reset_client(struct __sk_buff *skb)

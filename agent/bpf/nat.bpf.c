@@ -29,13 +29,13 @@
  *
  * With dry_run the same programs are the twin (twin.h).
  */
-#include "bpf/begin.h"
-#include "bpf/follow.h"
-#include "bpf/fragment.h"
-#include "bpf/glance.h"
-#include "bpf/leave.h"
-#include "bpf/spread.h"
-#include "bpf/twin.h"
+#include "bpf/flow/fragment.h"
+#include "bpf/nat/begin.h"
+#include "bpf/nat/follow.h"
+#include "bpf/nat/leave.h"
+#include "bpf/nat/spread.h"
+#include "bpf/nat/twin.h"
+#include "bpf/service/glance.h"
 
 const volatile __u32 dry_run SEC(".rodata.twin") = 0;
 

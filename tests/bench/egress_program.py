@@ -32,7 +32,7 @@ COPIES = 5
 SOURCES = {"checked": """
 #include "bpf/egress_client.bpf.c"
 """, "unchecked": """
-#include "bpf/egress_by.h"
+#include "bpf/egress/egress_by.h"
 #define came_by_own(skb, room, pod) 1
 #include "bpf/egress_client.bpf.c"
 """}

@@ -3,7 +3,7 @@
  * FoU on its own: what the map "arguments" says is put around a packet, or a packet's is taken off.
  * The programs whose names end in "back" send the result back to where the packet came from.
  */
-#include "bpf/fou.h"
+#include "bpf/packet/fou.h"
 
 struct arguments {
     struct nat_addr src, dst;

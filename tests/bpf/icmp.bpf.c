@@ -3,10 +3,10 @@
  * The ICMP side of the NAT program on its own, so that tests reach every argument of it: what
  * skb->cb[] and the map "arguments" say is handed over, what is returned becomes the verdict.
  */
-#include "bpf/icmp_error.h"
-#include "bpf/limit.h"
-#include "bpf/maps.h"
-#include "bpf/reject.h"
+#include "bpf/packet/icmp_error.h"
+#include "bpf/packet/reject.h"
+#include "bpf/service/limit.h"
+#include "bpf/service/maps.h"
 
 struct arguments {
     struct nat_tuple from, to;

@@ -87,6 +87,6 @@ def test_checks_and_hashes(program):
 def test_every_map_is_in_the_list():
     """NAT_MAPS in abi.h names the maps of maps.h, in their order."""
     folder = REPOSITORY / "agent/bpf"
-    made = re.findall(r"^} (\w+) SEC\(\".maps\"\);", (folder / "maps.h").read_text(), re.MULTILINE)
+    made = re.findall(r"^} (\w+) SEC\(\".maps\"\);", (folder / "service/maps.h").read_text(), re.MULTILINE)
     listed = re.findall(r"^    MAP\((\w+), (\w+)\)", (folder / "abi.h").read_text(), re.MULTILINE)
     assert made and listed == [(name.upper(), name) for name in made]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusals: agent/bpf/reject.h by itself."""
+"""Refusals: agent/bpf/packet/reject.h by itself."""
 
 import pytest
 from packets import ETHER, MAC_NODE, MAC_PEER, ether, judge, network

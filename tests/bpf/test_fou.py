@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Foo-over-UDP: agent/bpf/fou.h by itself. Single packets are run through it; packets of many
+"""Foo-over-UDP: agent/bpf/packet/fou.h by itself. Single packets are run through it; packets of many
 segments and unfinished checksums go through a real device."""
 
 import ctypes

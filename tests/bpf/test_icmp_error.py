@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translating the ICMP errors of others: agent/bpf/icmp_error.h by itself."""
+"""Translating the ICMP errors of others: agent/bpf/packet/icmp_error.h by itself."""
 
 import ipaddress
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rate of refusals per receiver: may_answer() of agent/bpf/reject.h."""
+"""The rate of refusals per receiver: may_answer() of agent/bpf/packet/reject.h."""
 
 import time
 

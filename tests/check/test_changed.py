@@ -26,7 +26,7 @@ def parts_fixture(built):
 @pytest.mark.parametrize("path, expected", [
     ("agent/base/cleanup.h", EVERYTHING),
     ("agent/agentctl/plan/verb_plan.c", {"build", "check", "golden"} | RUNNING),
-    ("agent/bpf/choose.h", EVERYTHING - {"consul"}),
+    ("agent/bpf/service/choose.h", EVERYTHING - {"consul"}),
     ("docs/testing.md", {"check"}),
     ("birdconf/fingerpost.conf", {"check", "golden"} | RUNNING),  # agentctl setup writes it
     ("birdconf/tor.conf", {"check", "cni", "netns", "siege", "install", "kube"}),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Tunnels that ask each packet's route for their other end (Calico's tunl0), for both sides of
- * egress: a packet that is given to one with a next hop is dropped there (bpf/send.h).
+ * egress: a packet that is given to one with a next hop is dropped there (bpf/nat/send.h).
  */
 #include "apply/egress/gateway_inside.h"
 #include "apply/egress/plane_inside.h"

@@ -2,9 +2,9 @@
 /*
  * The programs of the clients' side, for who attaches them (nat/hooks/hooks.h).
  *
- * Uplinks without Ethernet headers have the guard, from an object of its own (bpf/start.h): it is
- * loaded when the first such uplink is met. Pods behind such interfaces can't be clients: their
- * programs hand packets to other devices as they are.
+ * Uplinks without Ethernet headers have the guard, from an object of its own (bpf/packet/start.h):
+ * it is loaded when the first such uplink is met. Pods behind such interfaces can't be clients:
+ * their programs hand packets to other devices as they are.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

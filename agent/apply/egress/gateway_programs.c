@@ -2,9 +2,9 @@
 /*
  * The programs of a gateway, for who attaches them (nat/hooks/hooks.h) or asks the twin.
  *
- * Uplinks without Ethernet headers have a program from an object of its own (bpf/start.h), with the
- * same maps. It is loaded when the first such uplink is met. The twin is asked on an uplink with
- * headers in any case: what it is asked depends on addresses and routes alone.
+ * Uplinks without Ethernet headers have a program from an object of its own (bpf/packet/start.h),
+ * with the same maps. It is loaded when the first such uplink is met. The twin is asked on an
+ * uplink with headers in any case: what it is asked depends on addresses and routes alone.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -4,7 +4,7 @@
  *
  * A port is read when it is new, and again whenever some client is not found anywhere, unless one
  * is found behind it: a pod's port is there before its addresses are. What is not found is left to
- * the rule of the programs (bpf/egress_by.h).
+ * the rule of the programs (bpf/egress/egress_by.h).
  *
  * A client whose port is gone is nobody's until it is found again, be it a pod that is made anew
  * under the address of its Pod. Nothing tells of addresses in other namespaces: it is looked for,

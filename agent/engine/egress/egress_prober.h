@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Probing of the gateways that pods of this node use: a question over UDP to each, each
- * egress.probeInterval, that the gateway's program answers (bpf/egress_probe.h). What follows from
- * the answers is egress_probes.h's to say.
+ * egress.probeInterval, that the gateway's program answers (bpf/egress/egress_probe.h). What
+ * follows from the answers is egress_probes.h's to say.
  *
  * At the most PROBES_A_SECOND are sent: with more gateways each is asked less often. Internal to
  * engine/egress/.

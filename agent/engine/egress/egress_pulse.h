@@ -2,7 +2,8 @@
 /*
  * The heartbeat of a gateway's agent. Only the agent lets a new client in. While it does, it says
  * so in the maps, and the program's answers to probes say it to the clients' nodes
- * (bpf/egress_probe.h), which send new pods elsewhere when it does not. Internal to engine/egress/.
+ * (bpf/egress/egress_probe.h), which send new pods elsewhere when it does not. Internal to
+ * engine/egress/.
  */
 #pragma once
 

@@ -6,13 +6,13 @@
  * Pods are told by their source address: by services.clusterCIDRs if that is written, else by the
  * AddressBlocks and the podCIDRs of all Nodes. In a family of which no such network is known, also
  * because the list is written out empty, the program tells pods by the interface they come in by
- * (bpf/hand.h).
+ * (bpf/nat/hand.h).
  *
  * The program compares the source of every new flow with every network. So the networks are
  * reduced to the fewest that cover the same addresses: neighbours become one.
  *
  * The other Nodes are told to the program, too: an ICMP error may have come here that is about one
- * of their flows (bpf/spread.h).
+ * of their flows (bpf/nat/spread.h).
  *
  * Called by the NAT engine at start, on reload, and when plan_nat_affected() says so.
  */

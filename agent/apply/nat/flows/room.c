@@ -3,9 +3,9 @@
  * Whether there is room for what was refused for want of it; see room.h. The programs count the
  * refusals, but nobody is refused while no client comes, and the room may be gone all the same.
  *
- * A source port is taken as the programs take it (bpf/claim.h): by a flow that is worth more than a
- * new one. What they pass over besides, sockets of this node that came later, is not looked for
- * here.
+ * A source port is taken as the programs take it (bpf/flow/claim.h): by a flow that is worth more
+ * than a new one. What they pass over besides, sockets of this node that came later, is not looked
+ * for here.
  */
 #include "apply/nat/flows/room.h"
 

@@ -22,7 +22,7 @@ int nat_programs_open(struct nat_programs **ret_programs);
 enum nat_programs_use {
     NAT_PROGRAMS_LIVE,
     NAT_PROGRAMS_TWIN, /* answers and changes nothing (bpf/abi.h) */
-    NAT_PROGRAMS_BARE, /* live, for interfaces without an Ethernet header (bpf/start.h) */
+    NAT_PROGRAMS_BARE, /* live, for interfaces without an Ethernet header (bpf/packet/start.h) */
 };
 
 /*
@@ -34,7 +34,7 @@ int nat_programs_load(struct nat_programs *programs, enum nat_programs_use use,
 void nat_programs_close(struct nat_programs *programs);
 DEFINE_CLEANUP(struct nat_programs *, nat_programs_close);
 
-/* The map of this name as bpf/maps.h declares it. Borrowed; NULL: there is none. */
+/* The map of this name as bpf/service/maps.h declares it. Borrowed; NULL: there is none. */
 struct bpf_map *nat_programs_map(const struct nat_programs *programs, const char *name);
 
 /* The descriptor of a hook's program; negative if it was left out. Borrowed. */

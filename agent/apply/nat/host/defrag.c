@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Fragments in disorder are left to the stack (bpf/fragment.h), which makes them whole only while
- * somebody asks netfilter for it. Connection tracking does. So that NAT depends on nobody's rules,
- * the agent asks itself, by a BPF link to netfilter (Linux 6.6): a program before routing that lets
- * everything pass, and the link's flag for defragmentation. It costs each packet some nanoseconds.
+ * Fragments in disorder are left to the stack (bpf/flow/fragment.h), which makes them whole only
+ * while somebody asks netfilter for it. Connection tracking does. So that NAT depends on nobody's
+ * rules, the agent asks itself, by a BPF link to netfilter (Linux 6.6): a program before routing
+ * that lets everything pass, and the link's flag for defragmentation. It costs each packet some
+ * nanoseconds.
  *
  * The link is pinned, one for each family, and belongs to the network namespace of its maker. It
  * needs neither map nor program of NAT. `agentctl cleanup` removes it with all other pins.

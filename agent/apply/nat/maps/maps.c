@@ -68,7 +68,7 @@ static uint32_t filter_words(const struct nat_plane_options *options)
 /*
  * Id 0 is nobody's, so an array by id has one entry more than there are ids. A Service has two
  * ports on average, each in two banks. An endpoint may be in both sets, and a block of slots has up
- * to twice the room that its set needs. 0: the size that bpf/maps.h gives the map.
+ * to twice the room that its set needs. 0: the size that bpf/service/maps.h gives the map.
  */
 static uint32_t wanted_entries(enum nat_map_index map, const struct nat_plane_options *options)
 {

@@ -27,7 +27,7 @@ struct nat_map {
 /* Words of one half of the filter. */
 uint32_t nat_filter_words(const struct nat_plane *plane);
 
-/* As in bpf/maps.h: "flows". */
+/* As in bpf/service/maps.h: "flows". */
 const char *nat_map_name(enum nat_map_index map);
 
 /*

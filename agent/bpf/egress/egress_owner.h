@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Whose a gateway's flow is. A client that goes has its id's generation counted up, by which all
+ * its flows are orphans from that moment on: nothing follows them, and whoever wants the slot or
+ * the source port of one has it (flow.h). So the agent may give the client's blocks of ports to
+ * others at once, and leaves the flows to its sweep. Included before flow.h.
+ */
+#pragma once
+
+#include "bpf/egress/egress_gateway_maps.h"
+#include "bpf/packet/parse.h"
+
+ALWAYS_INLINE struct egress_ports_value *ports_of(__u32 client)
+{
+    return bpf_map_lookup_elem(&egress_ports, &client);
+}
+
+/* Of a gateway's flow. */
+ALWAYS_INLINE int has_client(const struct nat_flow *flow)
+{
+    const struct egress_ports_value *ports = ports_of(flow->port);
+    return ports && egress_flow_has_client(flow, ports);
+}
+
+ALWAYS_INLINE int is_flow_of(const struct nat_flow *flow, __u32 client)
+{
+    return flow->port == client && has_client(flow);
+}
+
+ALWAYS_INLINE int egress_is_orphan(const struct nat_flow *flow)
+{
+    return flow->hand == NAT_HAND_EGRESS && !has_client(flow);
+}
+#define flow_is_orphan egress_is_orphan

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How large the packets of a tunnel may be: a link on the way to its other end may be narrower than
+ * the one that they leave by. Nobody may cut the outer packet (fou.h), since who unwraps it does
+ * not put pieces together. So the router in front of that link drops what is larger, and says by an
+ * ICMP error what fits (fou_error.h). That is kept for the other end ("egress_paths"). Later
+ * packets that are too large are cut or answered here, as where the link is this node's own.
+ *
+ * Hosts, too, know paths only by such errors, and forget them after as long, to see whether there
+ * is more room now.
+ *
+ * An error has to quote a packet of a living flow. Who could guess one still can't make a path
+ * narrower than the least that a tunnel's may be.
+ */
+#pragma once
+
+#include "bpf/egress/egress_maps.h"
+#include "bpf/packet/fou_error.h"
+#include "bpf/packet/tuple.h"
+#include "bpf/route/way.h"
+
+enum {
+    PATH_S = 600, /* as net.ipv4.route.mtu_expires */
+    PATH_LEAST4 = 1280,
+    PATH_LEAST6 = 1280 + FOU_ROOM6, /* what is within has to have the least MTU of IPv6 */
+};
+
+ALWAYS_INLINE __u32 path_least(__u8 family)
+{
+    return family == 4 ? PATH_LEAST4 : PATH_LEAST6;
+}
+
+/* The smaller of an MTU and of what is known of the path to the tunnel's other end. */
+SUBPROGRAM __u32 path_narrow(const struct nat_addr *peer, __u32 mtu)
+{
+    const struct egress_path_value *path = bpf_map_lookup_elem(&egress_paths, peer);
+    if (!path || path->check != nat_check(peer, 0) || now_s() - path->seen_s > PATH_S)
+        return mtu;
+    return path->mtu < mtu ? path->mtu : mtu;
+}
+
+/* How large an outer packet of `size` bytes may be, whose way has been asked for. */
+ALWAYS_INLINE __u32 path_limit(const struct way *way, __u8 family, const struct nat_addr *peer,
+                               __u32 size)
+{
+    __u32 mtu = way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED ? way->fib.mtu_result : 0xffff;
+    return size > path_least(family) ? path_narrow(peer, mtu) : mtu;
+}
+
+/*
+ * Of an error that fou_error_is() took: how large an outer packet may be, and whom the quoted one
+ * was for. Returns 0 if it is an error of another kind.
+ */
+static __noinline __u32 path_read(struct __sk_buff *skb, const struct packet *packet,
+                                  struct nat_addr *ret_peer)
+{
+    struct icmp_head head;
+    struct nat_addr src;
+    __u32 least = path_least(packet->family), mtu;
+    if (!ret_peer || bpf_skb_load_bytes(skb, packet->l4, &head, sizeof(head)) ||
+        icmp_load_addresses(skb, packet->l4 + ICMP_LEN, packet->family, &src, ret_peer))
+        return 0;
+    mtu = bpf_ntohl(head.word);
+    if (packet->family == 4) {
+        mtu &= 0xffff; /* routers from before RFC 1191 say 0 */
+        mtu = head.type == ICMP4_UNREACHABLE && head.code == ICMP4_TOO_BIG ? mtu : 0;
+    } else if (head.type != ICMP6_TOO_BIG) {
+        mtu = 0;
+    }
+    return mtu && mtu < least ? least : mtu;
+}
+
+/* Keeps what an error about a packet of a living flow has said. */
+ALWAYS_INLINE void path_put(const struct nat_addr *peer, __u32 mtu)
+{
+    struct egress_path_value value = { .mtu = mtu, .check = nat_check(peer, 0), .seen_s = now_s() };
+    if (path_narrow(peer, 0xffffffff) > mtu)
+        bpf_map_update_elem(&egress_paths, peer, &value, BPF_ANY);
+}
+
+/* Whether the packet that the error quotes now, without outer headers, may be cut: its sender has
+ * nothing to learn. */
+ALWAYS_INLINE int path_quotes_cuttable(struct __sk_buff *skb, const struct packet *packet)
+{
+    __be16 fragment = bpf_htons(DONT_FRAGMENT);
+    __u32 at = packet->l4 + ICMP_LEN + __builtin_offsetof(struct iphdr, frag_off);
+    return packet->family == 4 && !bpf_skb_load_bytes(skb, at, &fragment, sizeof(fragment)) &&
+           !(fragment & bpf_htons(DONT_FRAGMENT));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Fragmented packets of pods: the first fragment has ports, and the later ones follow it to the
+ * gateway that it went to, or are taken from the one that it came from.
+ *
+ * Which one that is has a pin, as flows have (egress_pin_table.h), so that no pod takes away what
+ * another one's fragments need. Its key is the pod's address, the other end, the identification,
+ * and a number that is no protocol's.
+ */
+#pragma once
+
+#include "bpf/egress/egress_pin_table.h"
+
+ALWAYS_INLINE void piece_key(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
+                             struct nat_tuple *ret_key)
+{
+    __builtin_memset(ret_key, 0, sizeof(*ret_key));
+    ret_key->src = direction == PIECE_SENT ? tuple->src : tuple->dst;
+    ret_key->dst = direction == PIECE_SENT ? tuple->dst : tuple->src;
+    ret_key->sport = (__be16)id;
+    ret_key->dport = family == 4 ? tuple->protocol : (__be16)(id >> 16);
+    ret_key->protocol = direction;
+}
+
+/* `gateway`: its index | EGRESS_PIN_TRANSLATED, or EGRESS_PIN_INBOUND: the packet goes straight. */
+SUBPROGRAM int piece_put(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
+                         __u32 gateway)
+{
+    struct egress_pin pin = { .gateway = gateway, .used_s = now_s() };
+    piece_key(tuple, family, id, direction, &pin.key);
+    pin_put(&pin);
+    return 0;
+}
+
+/* Finds where the first fragment of a packet went, or came from. Returns 0 if it was not seen. */
+SUBPROGRAM int piece_find(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
+                          __u32 *ret_gateway)
+{
+    struct nat_tuple key;
+    piece_key(tuple, family, id, direction, &key);
+    const struct egress_pin *found = pin_get(&key);
+    if (!found || pin_over(found, now_s()))
+        return 0;
+    *ret_gateway = found->gateway;
+    return 1;
+}

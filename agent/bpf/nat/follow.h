@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Packets that belong to a flow, and ICMP errors about such packets.
+ */
+#pragma once
+
+#include "bpf/flow/came.h"
+#include "bpf/flow/segment.h"
+#include "bpf/nat/hand.h"
+#include "bpf/packet/icmp_error.h"
+
+enum { SILENT_S = 60 /* an endpoint that is gone, and has not been heard of for so long */ };
+
+/* Whether a packet may begin a flow anew: most segments of TCP can't, and need not be asked. */
+ALWAYS_INLINE int may_begin_anew(const struct packet *packet)
+{
+    return packet->tuple.protocol != IPPROTO_TCP || (packet->tcp & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+}
+
+/*
+ * Whether such a packet of a forward half begins a new flow: a datagram whose flow has been silent
+ * for too long, or whose endpoint is gone; a SYN under the tuple of a connection that is over, was
+ * silent for too long, or can't come to life any more since its endpoint is gone. To a connection
+ * that lives a SYN makes no difference: whoever sends it may be guessing.
+ */
+SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *flow)
+{
+    struct nat_tuple mate_key;
+    const struct nat_control *control = control_get();
+    __u8 protocol = packet->tuple.protocol;
+    int tcp = protocol == IPPROTO_TCP;
+    if (!control)
+        return 0;
+    if (tcp && flow->flags & NAT_FLOW_RST) /* both halves have it: closed */
+        return 1;
+    int gone = flow->endpoint && !endpoint_lives(flow->endpoint, flow->generation);
+    if (!tcp && gone)
+        return 1;
+    if (!tcp && idle_s(flow) <= (__s32)nat_timeout_s(control, flow, protocol, NAT_STATE_UNANSWERED))
+        return 0;
+    const struct nat_flow *mate = flow_find_mate(&packet->tuple, &flow->to, &mate_key);
+    __u8 alone = 0;
+    if (!mate) {
+        mate = flow;
+        alone = 1;
+    }
+    enum nat_state state = nat_flow_state(flow, mate, alone, protocol);
+    if (state == NAT_STATE_CLOSED ||
+        flow_idle_s(flow, mate) > (__s32)nat_timeout_s(control, flow, protocol, state))
+        return 1;
+    if (!gone)
+        return 0;
+    return state != NAT_STATE_ESTABLISHED || alone || idle_s(mate) > SILENT_S;
+}
+
+/* Sends a packet along its flow. Returns what becomes of it, or 1 if it belongs to no flow. */
+GLOBAL int follow(struct __sk_buff *skb)
+{
+    const struct nat_control *control = control_get();
+    struct scratch *room = scratch_get();
+    if (!control || !room)
+        return 1;
+    struct packet *packet = &room->packet;
+    struct nat_flow *flow = flow_find(&packet->tuple);
+    if (!flow)
+        return 1;
+    __u32 hand = flow->hand, service = flow->service, half = flow->half,
+          now = clock_s(&room->clock);
+    if (hand == NAT_HAND_EGRESS)
+        return NEXT;
+    if (came_wrong(skb, packet, flow))
+        return drop(skb, packet, service, NAT_CAUSE_REVERSE_PATH);
+    if (half == NAT_HALF_FORWARD) {
+        if (!!(flow->flags & NAT_FLOW_OUTBOUND) != at_exit(packet->hook))
+            return NEXT;
+        if ((may_begin_anew(packet) && begins_anew(packet, flow)) ||
+            (flow->seen_s != now && flow_keep_mate(&packet->tuple, flow) < 0)) {
+            room->old = flow->to;
+            room->reopens = 1;
+            return 1;
+        }
+    } else if (half == NAT_HALF_DIRECT) {
+        if (at_exit(packet->hook))
+            return NEXT;
+    } else if (!!(flow->flags & NAT_FLOW_AT_EXIT) != at_exit(packet->hook)) {
+        return NEXT;
+    }
+    int outbound = flow->flags & NAT_FLOW_OUTBOUND;
+    room->to = flow->to;
+    /* Untranslated by its flow, which is over, a reply would reach the client from the endpoint. */
+    if (half == NAT_HALF_REPLY && nat_flow_is_source_leg(flow->flags) && !flow_find(&room->to))
+        return drop(skb, packet, service, NAT_CAUSE_INVALID);
+    note(skb, packet, flow, now);
+    if (half == NAT_HALF_DIRECT)
+        return NEXT;
+    /* The flow in front of a source leg counts for the Service. */
+    return hand_on(skb, control, room, hand, outbound ? 0 : service);
+}
+
+/*
+ * Translates an ICMP error about a packet of a flow: its receiver knows that packet by the tuple it
+ * had before. Returns what becomes of the error; 1 if it is none; or STRANGER if it is about no
+ * flow: `room->to` is then the tuple that it quotes. Policies of XFRM see it, as they see the flow.
+ */
+GLOBAL int follow_error(struct __sk_buff *skb)
+{
+    struct nat_tuple other;
+    struct nat_addr src, dst;
+    const struct nat_control *control = control_get();
+    struct scratch *room = scratch_get();
+    if (!control || !room || !parse_icmp_error(skb, &room->to))
+        return 1;
+    struct packet *packet = &room->packet;
+    const struct nat_tuple *inner = &room->to;
+    tuple_reverse(inner, &other);
+    const struct nat_flow *flow = flow_find(&other);
+    if (!flow)
+        return STRANGER;
+    if (flow->half == NAT_HALF_DIRECT || flow->hand == NAT_HAND_EGRESS)
+        return 1;
+    __u8 exits = flow->half == NAT_HALF_FORWARD ? NAT_FLOW_OUTBOUND : NAT_FLOW_AT_EXIT;
+    if (!!(flow->flags & exits) != at_exit(packet->hook))
+        return NEXT;
+    __u32 hand = flow->hand;
+    /*
+     * The error comes from the service's address, whether the endpoint or a router on the way sent
+     * it. Conntrack does the same, and strict reverse path filters would drop a router's address.
+     */
+    src = flow->to.src;
+    dst = flow->to.dst;
+    tuple_reverse(&flow->to, &other);
+    int past =
+        hand == NAT_HAND_NEIGH || (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_SVC_OUT);
+    int own = is_own(skb, packet);
+    __u32 in = past && is_for_xfrm(own) ? way_in(skb, control, packet, &src) : 0;
+    if (past && !in && way_find(skb, packet, &src, &dst, &room->way))
+        return SHOT;
+    if (icmp_error_translate(skb, inner, &other, &src, &dst) < 0)
+        return SHOT;
+    if (in)
+        return enter_by(skb, control, in);
+    if (past)
+        return way_send(skb, &room->way, own);
+    return pass_on(skb, control, hand);
+}

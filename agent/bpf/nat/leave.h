@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What becomes of packets to endpoints at the exits, where requests are not judged: the source leg
+ * of a flow that came through the stack begins here, and what this node's own sockets send straight
+ * to an endpoint makes way for flows. nat.bpf.c asks may_leave() before anything else, and leave()
+ * for what belongs to no flow.
+ */
+#pragma once
+
+#include "bpf/nat/begin.h"
+
+/*
+ * Whether a packet at an exit may be for leave(): it goes to what may be an endpoint, and either
+ * one of this node's sockets has sent it, or flows go through the stack.
+ */
+ALWAYS_INLINE int may_leave(struct __sk_buff *skb, const struct nat_control *control,
+                            const struct packet *packet)
+{
+    return (skb->ingress_ifindex == 0 || control->path) &&
+           filter_has(control, &packet->tuple.dst, packet->tuple.dport);
+}
+
+/* Whether the packet is one of a flow that has a source leg; `verdict` becomes that flow's. */
+ALWAYS_INLINE int takes_source_leg(const struct packet *packet, struct scratch *room,
+                                   struct verdict *verdict)
+{
+    tuple_reverse(&packet->tuple, &room->claim.reply);
+    const struct nat_flow *flow = flow_find(&room->claim.reply);
+    if (!flow || flow->half != NAT_HALF_REPLY || !nat_flow_has_source_leg(flow->flags))
+        return 0;
+    verdict->service = flow->service;
+    verdict->port = flow->port;
+    verdict->endpoint = flow->endpoint;
+    verdict->generation = flow->generation;
+    verdict->addr = packet->tuple.dst;
+    verdict->endpoint_port = packet->tuple.dport;
+    verdict->masquerade = flow->flags & NAT_FLOW_MASQ ? NAT_MASQUERADE_YES : NAT_MASQUERADE_HAIRPIN;
+    return 1;
+}
+
+/* Sends a packet on that belongs to no flow. */
+GLOBAL int leave(struct __sk_buff *skb)
+{
+    struct scratch *room = scratch_get();
+    if (!room)
+        return NEXT;
+    struct packet *packet = &room->packet;
+    struct verdict *verdict = &room->verdict;
+    __builtin_memset(verdict, 0, sizeof(*verdict));
+    verdict->origin = NAT_ORIGIN_NODE;
+    if (skb->ingress_ifindex == 0 ? is_opening(packet) && direct_gives_way(packet, room)
+                                  : takes_source_leg(packet, room, verdict))
+        return begin_flow(skb, packet, verdict);
+    return NEXT;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel's route for a packet: where it leaves the node, and whether it fits.
+ *
+ * bpf_fib_lookup() gives the next hop and checks the MTU of the device; packets that the device
+ * will segment pass that check. bpf_redirect_neigh(), which sends (send.h), resolves the neighbour.
+ * So a route whose neighbour is not known yet is as good as one whose neighbour is.
+ *
+ * Nothing on that way cuts a packet into fragments: a device drops what is larger than its MTU. So
+ * a packet that may be cut is handed to the stack for it (hand.h).
+ */
+#pragma once
+
+#include "bpf/packet/parse.h"
+
+enum {
+    LO_IFINDEX = 1,
+    AF_INET_ = 2,
+    AF_INET6_ = 10,
+    GSO_BY_FRAGS = 0xffff,
+    WAY_FRAGMENT = 68, /* a size that every way takes (RFC 791) */
+};
+
+/*
+ * The size that the route's MTU limits, as in ip_forward(): bytes from the IP header on, of the
+ * packet, or of one segment if the device will segment it. SCTP's segments are of many sizes, which
+ * nobody tells; who made them knew the way's MTU.
+ */
+ALWAYS_INLINE __u16 way_size(struct __sk_buff *skb, const struct packet *packet)
+{
+    __u32 size = skb->len - L3;
+    if (skb->gso_size == GSO_BY_FRAGS)
+        return WAY_FRAGMENT;
+    if (skb->gso_size)
+        size = packet->l4 - L3 + packet->l4_size + skb->gso_size;
+    return size < 0xffff ? size : 0xffff;
+}
+
+struct way {
+    struct bpf_fib_lookup fib;
+    __u32 answer;     /* 0, or why there is no way: BPF_FIB_LKUP_RET_*; also that it is too big */
+    __u32 unresolved; /* the next hop's address is not known yet */
+    __u32 cut;        /* the packet is larger than the way's MTU, and is to be cut */
+    __u32 turned;     /* it is the way back; see egress_way.h */
+};
+
+/* Asks the kernel for its route; what it says goes to `way`. */
+ALWAYS_INLINE __u32 way_settle(struct __sk_buff *skb, struct way *way)
+{
+    struct bpf_fib_lookup *fib = &way->fib;
+    __u32 answer = (__u32)bpf_fib_lookup(skb, fib, sizeof(*fib), 0);
+    way->unresolved = answer == BPF_FIB_LKUP_RET_NO_NEIGH;
+    way->answer = way->unresolved ? 0 : answer;
+    return way->answer;
+}
+
+/*
+ * The kernel's route from `src` to `dst` for `size` bytes that come in by `in`, or, of way_ask(),
+ * as the packet does. Returns way->answer: not 0 if they do not fit (BPF_FIB_LKUP_RET_FRAG_NEEDED):
+ * then fib.mtu_result is what does.
+ */
+ALWAYS_INLINE __u32 way_ask_from(struct __sk_buff *skb, __u32 in, __u8 family, __u16 size,
+                                 const struct nat_addr *src, const struct nat_addr *dst,
+                                 struct way *way)
+{
+    struct bpf_fib_lookup *fib = &way->fib;
+    __builtin_memset(fib, 0, sizeof(*fib));
+    fib->ifindex = in;
+    fib->tot_len = size;
+    if (family == 4) {
+        fib->family = AF_INET_;
+        fib->ipv4_src = src->words[3];
+        fib->ipv4_dst = dst->words[3];
+    } else {
+        fib->family = AF_INET6_;
+        __builtin_memcpy(fib->ipv6_src, src, sizeof(*src));
+        __builtin_memcpy(fib->ipv6_dst, dst, sizeof(*dst));
+    }
+    way->cut = way->turned = 0;
+    return way_settle(skb, way);
+}
+
+ALWAYS_INLINE __u32 way_ask(struct __sk_buff *skb, __u8 family, __u16 size,
+                            const struct nat_addr *src, const struct nat_addr *dst, struct way *way)
+{
+    return way_ask_from(skb, skb->ifindex, family, size, src, dst, way);
+}
+
+/*
+ * How large a packet may be on the way from `src` to `dst`; 0: there is none. The kernel says so of
+ * a packet that is too large, even if it does not know the neighbour yet. `room` is overwritten.
+ */
+ALWAYS_INLINE __u32 way_mtu(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
+                            const struct nat_addr *dst, struct way *room)
+{
+    __u32 answer = way_ask(skb, family, 0xffff, src, dst, room);
+    if (answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
+        return room->fib.mtu_result;
+    return answer ? 0 : 0xffff;
+}
+
+/* A packet that is too large for the way that was found, and that may be cut, goes as its
+ * fragments do. Returns way->answer. */
+ALWAYS_INLINE __u32 way_cut(struct __sk_buff *skb, const struct packet *packet, struct way *way)
+{
+    way->cut = way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED && packet->cuttable;
+    if (!way->cut)
+        return way->answer;
+    way->fib.tot_len = WAY_FRAGMENT;
+    return way_settle(skb, way);
+}
+
+/* Finds the way of a packet from `src` to `dst`. Returns way->answer: 0 also if it is to be cut. */
+ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
+                             const struct nat_addr *src, const struct nat_addr *dst,
+                             struct way *way)
+{
+    way_ask(skb, packet->family, way_size(skb, packet), src, dst, way);
+    return way_cut(skb, packet, way);
+}
+
+/*
+ * Sends the packet by its way. `routed`: its route says where it goes, and no next hop is given, as
+ * tunnels want it that have no fixed other end.
+ */
+ALWAYS_INLINE int way_redirect(const struct way *way, int routed)
+{
+    const struct bpf_fib_lookup *fib = &way->fib;
+    if (routed)
+        return (int)bpf_redirect_neigh(fib->ifindex, NULL, 0, 0);
+    struct bpf_redir_neigh hop = { .nh_family = fib->family };
+    if (fib->family == AF_INET_)
+        hop.ipv4_nh = fib->ipv4_dst;
+    else
+        __builtin_memcpy(hop.ipv6_nh, fib->ipv6_dst, sizeof(hop.ipv6_nh));
+    return (int)bpf_redirect_neigh(fib->ifindex, &hop, sizeof(hop), 0);
+}
+
+/* Lets another device of this node receive the packet. `mac`: the device's; NULL: lo's zeros. */
+ALWAYS_INLINE int way_receive(struct __sk_buff *skb, __u32 ifindex, const __u8 *mac)
+{
+    if (head_put(skb) < 0)
+        return -1;
+    struct ethhdr *eth = packet_at(skb, 0);
+    if (!packet_has(skb, eth + 1))
+        return -1;
+    if (mac)
+        __builtin_memcpy(eth->h_dest, mac, ETH_ALEN);
+    else
+        __builtin_memset(eth->h_dest, 0, ETH_ALEN);
+    return (int)bpf_redirect(ifindex, BPF_F_INGRESS);
+}
