@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Asks sock_diag(7) for sockets that wait; see listening.h. engine/nat/nat_ports.c asks.
+ * Asks sock_diag(7) for sockets that wait; see listening.h. engine/nat/host/nat_ports.c asks.
  *
  * Of TCP the kernel then looks at listening sockets alone, however many connections there are. UDP
  * has one table: sockets with a peer are passed over in the kernel. A socket that listens has no

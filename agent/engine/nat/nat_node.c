@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "engine/nat/nat_machine.h"
+#include "engine/nat/host/nat_machine.h"
 #include "model/node.h"
 
 int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pins)

@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/nat/nat_proving.h"
+#include "engine/nat/proof/nat_proving.h"
 #include "plan/nat/nat_change.h"
 
 /* From the removal of the route to that from the maps: packets under way are still served. */

@@ -25,14 +25,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
-#include "engine/nat/nat_answers.h"
-#include "engine/nat/nat_firewall.h"
-#include "engine/nat/nat_local_ports.h"
-#include "engine/nat/nat_own_ways.h"
-#include "engine/nat/nat_ports.h"
+#include "engine/nat/host/nat_firewall.h"
+#include "engine/nat/host/nat_local_ports.h"
+#include "engine/nat/host/nat_own_ways.h"
+#include "engine/nat/host/nat_ports.h"
+#include "engine/nat/host/nat_tracking.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
-#include "engine/nat/nat_tracking.h"
+#include "engine/nat/pods/nat_answers.h"
 
 enum { SWEEP_MS = 5000, HOOKS_MS = 5000, FEW_HOOKS = 64 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What happens to one packet: the question that `agentctl trace` asks and the story that answers
- * it, as plain values. The NAT engine finds the answer (engine/nat/trace.c), with what the egress
- * engine says of packets that leave the cluster (engine/egress/egress_trace.c); the API prints it.
+ * it, as plain values. The NAT engine finds the answer (engine/nat/trace/trace.c), with what the
+ * egress engine says of packets that leave the cluster (engine/egress/egress_trace.c); the API
+ * prints it.
  */
 #pragma once
 

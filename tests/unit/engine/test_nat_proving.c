@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "cmocka_all.h"
-#include "engine/nat/nat_proving.h"
+#include "engine/nat/proof/nat_proving.h"
 
 enum { ROWS = 100, START_US = 1000000 };
 

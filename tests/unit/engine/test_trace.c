@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "apply/nat/proof/packet.h"
-#include "engine/nat/trace.h"
+#include "engine/nat/trace/trace.h"
 #include "nat_lab.h"
 
 struct asked {

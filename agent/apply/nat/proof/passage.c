@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Whether the host lets a packet pass: one is sent through the stack, and caught where it leaves.
- * engine/nat/nat_firewall.c says from where to where.
+ * engine/nat/host/nat_firewall.c says from where to where.
  *
  * The twin (probe.c) answers for our programs and the kernel's routes; what netfilter does between
  * them only a packet tells, since its rules may ask for anything. The packet is put into the

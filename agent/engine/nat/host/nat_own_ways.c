@@ -8,15 +8,15 @@
  * some microseconds; rules are listed only where it finds no way. It has to be so twice, since
  * rules are made anew one by one.
  */
-#include "engine/nat/nat_own_ways.h"
+#include "engine/nat/host/nat_own_ways.h"
 
 #include <string.h>
 
 #include "apply/lookup.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "engine/nat/nat_samples.h"
 #include "engine/nat/nat_state.h"
+#include "engine/nat/pods/nat_samples.h"
 #include "faults/nat.h"
 #include "faults/raise.h"
 

@@ -14,15 +14,15 @@
  * A pod that has just come may be looking for who has its IPv6 address for a second or two, and
  * answers for it after that. So the fault is a silence of three seconds.
  */
-#include "engine/nat/nat_silent_pods.h"
+#include "engine/nat/pods/nat_silent_pods.h"
 
 #include "apply/lookup.h"
 #include "apply/netlink/neighbour.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "engine/nat/nat_set_pods.h"
 #include "engine/nat/nat_state.h"
+#include "engine/nat/pods/nat_set_pods.h"
 #include "faults/nat.h"
 #include "faults/raise.h"
 

@@ -14,7 +14,7 @@
  * port, because the maps only know its number. What the stack does with a packet that passes is
  * asked of the kernel, too: a guarded address passes at an uplink and is refused behind it.
  */
-#include "engine/nat/trace.h"
+#include "engine/nat/trace/trace.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -23,7 +23,7 @@
 
 #include "apply/nat/proof/children.h"
 #include "base/macro.h"
-#include "engine/nat/story.h"
+#include "engine/nat/trace/story.h"
 #include "plan/link_table.h"
 
 enum {

@@ -23,7 +23,7 @@
  * since they would not be known again, nor are those that a silent router would not be asked for in
  * time.
  */
-#include "engine/nat/nat_firewall.h"
+#include "engine/nat/host/nat_firewall.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,10 +33,10 @@
 #include "base/macro.h"
 #include "base/ours.h"
 #include "base/text.h"
-#include "engine/nat/nat_answers.h"
-#include "engine/nat/nat_path.h"
-#include "engine/nat/nat_samples.h"
+#include "engine/nat/host/nat_path.h"
 #include "engine/nat/nat_state.h"
+#include "engine/nat/pods/nat_answers.h"
+#include "engine/nat/pods/nat_samples.h"
 #include "faults/firewall.h"
 #include "faults/raise.h"
 

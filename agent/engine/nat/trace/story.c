@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "engine/nat/story.h"
+#include "engine/nat/trace/story.h"
 
 /* ---- where it comes in ---- */
 

@@ -8,7 +8,7 @@
  * not know, or not any more, it is asked to find out. One that answers costs two questions a
  * second, and a packet on the wire when the kernel has heard nothing of it for about half a minute.
  */
-#include "engine/nat/nat_routers.h"
+#include "engine/nat/host/nat_routers.h"
 
 #include <string.h>
 

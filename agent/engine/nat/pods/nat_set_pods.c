@@ -6,7 +6,7 @@
  * that changes nobody's cache, and the answer is read at the next look. One in five seconds: a
  * question is a packet in somebody's network. What was found wrong stays so while the entry does.
  */
-#include "engine/nat/nat_set_pods.h"
+#include "engine/nat/pods/nat_set_pods.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * says so. The numbers are not among the words, for they change with each look; and what was told
  * goes only when there is some room again.
  */
-#include "engine/nat/nat_tracking.h"
+#include "engine/nat/host/nat_tracking.h"
 
 #include "apply/settings.h"
 #include "engine/nat/nat_state.h"

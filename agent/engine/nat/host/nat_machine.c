@@ -7,7 +7,7 @@
  * A cause is told once: where forwarding is off as a whole, no interface is named, and an uplink
  * that is down or away, which the planner of hooks tells of, excuses the addresses that it had.
  */
-#include "engine/nat/nat_machine.h"
+#include "engine/nat/host/nat_machine.h"
 
 #include "apply/nat/host/host.h"
 #include "base/text.h"

@@ -6,7 +6,7 @@
  * listens there runs, is not to be seen wrong from the inside, and nobody from outside reaches it.
  * (A health port of a Service that another program has is told by health/, which can't bind it.)
  */
-#include "engine/nat/nat_ports.h"
+#include "engine/nat/host/nat_ports.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * may, and past it again when nobody does. Flows stay on the path that they began on; who adds the
  * first rule ever sees those of before when they begin anew.
  */
-#include "engine/nat/nat_path.h"
+#include "engine/nat/host/nat_path.h"
 
 #include <stdio.h>
 #include <string.h>

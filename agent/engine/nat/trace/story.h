@@ -3,7 +3,7 @@
 #pragma once
 
 #include "apply/lookup.h"
-#include "engine/nat/trace.h"
+#include "engine/nat/trace/trace.h"
 
 struct story {
     const struct tracer *tracer;

@@ -4,7 +4,7 @@
  * Service and address, and the sums by address, which the route planner borrows. Both change once
  * in a pass, however many Services the pass is about.
  */
-#include "engine/nat/nat_proofs.h"
+#include "engine/nat/proof/nat_proofs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,14 +11,14 @@
  * own packets go there: a route that refuses all is told as that (nat_routers.c), and so is
  * forwarding that is off. It has to be so twice, as rules of a VPN are made anew one by one.
  */
-#include "engine/nat/nat_answers.h"
+#include "engine/nat/pods/nat_answers.h"
 
 #include "apply/lookup.h"
 #include "apply/nat/host/host.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "engine/nat/nat_samples.h"
 #include "engine/nat/nat_state.h"
+#include "engine/nat/pods/nat_samples.h"
 #include "faults/nat.h"
 #include "faults/raise.h"
 

@@ -14,7 +14,7 @@
  * does not find in the maps says nothing of the address: its inherited proof stays, or the first
  * pass that may remove routes would withdraw the address until it is proved again.
  */
-#include "engine/nat/nat_proving.h"
+#include "engine/nat/proof/nat_proving.h"
 
 #include <errno.h>
 #include <stdio.h>

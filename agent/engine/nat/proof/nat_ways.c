@@ -6,7 +6,7 @@
  *
  * A flood of routes (a BGP table that comes) is one doubt of all rows, at most every ten seconds.
  */
-#include "engine/nat/nat_ways.h"
+#include "engine/nat/proof/nat_ways.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  * is that of the proofs: no host has it (RFC 5737, RFC 3849), so it goes the way of the default
  * route.
  */
-#include "engine/nat/nat_samples.h"
+#include "engine/nat/pods/nat_samples.h"
 
 #include "engine/nat/nat_state.h"
 

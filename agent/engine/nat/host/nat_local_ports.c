@@ -8,7 +8,7 @@
  * kernel's range (32768-60999); tuning guides widen it. What is in ip_local_reserved_ports, the
  * kernel gives to nobody. No notification tells of either.
  */
-#include "engine/nat/nat_local_ports.h"
+#include "engine/nat/host/nat_local_ports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
