@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway/gateway.h"
 #include "apply/egress/plane.h"
 #include "apply/firewall/firewall.h"
 #include "apply/kept.h"

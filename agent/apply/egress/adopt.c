@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "apply/egress/adopt.h"
-#include "apply/egress/doors.h"
+#include "apply/egress/client/doors.h"
+#include "apply/egress/client/ports.h"
+#include "apply/egress/client/seen_links.h"
 #include "apply/egress/plane_inside.h"
-#include "apply/egress/ports.h"
-#include "apply/egress/seen_links.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/maps/walk.h"
 #include "base/macro.h"

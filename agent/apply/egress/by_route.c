@@ -3,7 +3,7 @@
  * Tunnels that ask each packet's route for their other end (Calico's tunl0), for both sides of
  * egress: a packet that is given to one with a next hop is dropped there (bpf/nat/send.h).
  */
-#include "apply/egress/gateway_inside.h"
+#include "apply/egress/gateway/gateway_inside.h"
 #include "apply/egress/plane_inside.h"
 
 static void set(struct egress_control *control, const uint32_t *tunnels, size_t count)

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "apply/egress/adopt.h"
-#include "apply/egress/doors.h"
+#include "apply/egress/client/doors.h"
+#include "apply/egress/client/ports.h"
+#include "apply/egress/client/seen_links.h"
+#include "apply/egress/client/sets.h"
 #include "apply/egress/pinned.h"
 #include "apply/egress/plane_inside.h"
-#include "apply/egress/ports.h"
-#include "apply/egress/seen_links.h"
-#include "apply/egress/sets.h"
 #include "apply/nat/hooks/programs.h"
 #include "base/macro.h"
 #include "base/text.h"

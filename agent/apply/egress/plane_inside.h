@@ -2,9 +2,9 @@
 /* The plane itself, for the files that make it up. Others take plane.h. */
 #pragma once
 
+#include "apply/egress/client/policies.h"
 #include "apply/egress/installed.h"
 #include "apply/egress/plane.h"
-#include "apply/egress/policies.h"
 
 struct egress_client_programs; /* of bpf/egress_client.skel.h */
 

@@ -5,10 +5,10 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "apply/egress/blocks.h"
-#include "apply/egress/gateway_inside.h"
+#include "apply/egress/client/sets.h"
+#include "apply/egress/gateway/blocks.h"
+#include "apply/egress/gateway/gateway_inside.h"
 #include "apply/egress/plane_inside.h"
-#include "apply/egress/sets.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/plane_inside.h"
 #include "base/clock.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway/gateway.h"
 #include "apply/egress/plane.h"
 #include "status/egress_status.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway/gateway.h"
 #include "plan/routes/route_inputs.h"
 
 enum { EGRESS_DRAIN_TOLD_MS = 2000 }; /* by then all clients have asked once more */

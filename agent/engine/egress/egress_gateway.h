@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway/gateway.h"
 #include "engine/egress/egress_drain.h"
 #include "engine/engine.h"
 #include "plan/egress/egress.h"

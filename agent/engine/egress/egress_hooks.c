@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-#include "apply/egress/ports.h"
-#include "apply/egress/seen_links.h"
+#include "apply/egress/client/ports.h"
+#include "apply/egress/client/seen_links.h"
 #include "apply/nat/hooks/hooks.h"
 #include "base/macro.h"
 #include "base/text.h"

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "apply/egress/twin.h"
+#include "apply/egress/gateway/twin.h"
 #include "apply/nat/proof/prove.h"
 #include "base/log.h"
 #include "base/macro.h"

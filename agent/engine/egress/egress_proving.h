@@ -4,14 +4,14 @@
  * them by that. Internal to engine/egress/.
  *
  * An address is proved if every hook of the gateway's carries its program, and a client's packet
- * through the twin (apply/egress/twin.h) comes out under the address, by an interface that carries
- * the program, too: there the answers are seen. The kernel says nothing of routes that go from
- * main, so the twin is looked at five times a second, and a round asked for if the answer is
+ * through the twin (apply/egress/gateway/twin.h) comes out under the address, by an interface that
+ * carries the program, too: there the answers are seen. The kernel says nothing of routes that go
+ * from main, so the twin is looked at five times a second, and a round asked for if the answer is
  * another one.
  */
 #pragma once
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway/gateway.h"
 #include "engine/engine.h"
 #include "plan/nat/nat_table.h"
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway/gateway.h"
 #include "base/fault.h"
 #include "status/status.h"
 

@@ -6,7 +6,7 @@
  */
 #include "engine/egress/egress_room.h"
 
-#include "apply/egress/room.h"
+#include "apply/egress/gateway/room.h"
 #include "apply/egress/seen.h"
 #include "faults/egress.h"
 #include "faults/raise.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway/gateway.h"
 #include "base/fault.h"
 
 enum { EGRESS_ROOM_CAUSES = 3 };

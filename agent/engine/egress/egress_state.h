@@ -2,7 +2,7 @@
 /* What the egress engine is made of, for the files that make it up. Internal to engine/egress/. */
 #pragma once
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway/gateway.h"
 #include "apply/egress/plane.h"
 #include "apply/nat/hooks/hooks.h"
 #include "engine/egress/egress_gateway.h"

@@ -3,16 +3,16 @@
  * A pod's packet behind service NAT, for `agentctl trace`: which Egress it leaves by, which network
  * decided that, which gateway it goes to and why, and how it looks on the wire.
  *
- * All of that is what the clients' twin says (apply/egress/client_twin.h). The plan is asked for
- * names only: of the pod, and of the Node that a gateway is. Of a packet for which this node itself
- * is the gateway, the gateway's part tells the rest.
+ * All of that is what the clients' twin says (apply/egress/client/client_twin.h). The plan is asked
+ * for names only: of the pod, and of the Node that a gateway is. Of a packet for which this node
+ * itself is the gateway, the gateway's part tells the rest.
  */
 #include "engine/egress/egress_trace.h"
 
 #include <net/if.h>
 #include <stdio.h>
 
-#include "apply/egress/client_twin.h"
+#include "apply/egress/client/client_twin.h"
 #include "engine/egress/egress_engine.h"
 
 enum { LO_INDEX = 1 };

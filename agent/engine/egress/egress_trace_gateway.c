@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A packet at a gateway, for `agentctl trace`. What a client sends comes in FoU: the gateway's twin
- * (apply/egress/twin.h) says whose it is, what it becomes, and by which way it leaves. An answer
- * from outside is found in the table of flows.
+ * (apply/egress/gateway/twin.h) says whose it is, what it becomes, and by which way it leaves. An
+ * answer from outside is found in the table of flows.
  */
 #include <net/if.h>
 #include <stdio.h>
 
-#include "apply/egress/twin.h"
+#include "apply/egress/gateway/twin.h"
 #include "engine/egress/egress_trace.h"
 
 static const struct ip *own_address(const struct egress_engine *egress, uint8_t family)

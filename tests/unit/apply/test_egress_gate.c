@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "apply/egress/gateway_inside.h"
-#include "apply/egress/room.h"
+#include "apply/egress/gateway/gateway_inside.h"
+#include "apply/egress/gateway/room.h"
 #include "base/clock.h"
 #include "bpf/egress_gateway.skel.h"
 #include "fault_codes.h"

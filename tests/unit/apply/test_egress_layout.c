@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where the addresses of a gateway stand, and what becomes of blocks when they change. */
-#include "apply/egress/layout.h"
+#include "apply/egress/gateway/layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#include "apply/egress/gateway_inside.h"
+#include "apply/egress/gateway/gateway_inside.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/plane_inside.h"
 #include "base/clock.h"

@@ -3,7 +3,7 @@
  * Runs a gateway's twin; see twin.h. The packet is in FoU, as a client's node wraps it:
  * the two IP headers come from nat_packet_build(), and the outer one is told that it has a load.
  */
-#include "apply/egress/twin.h"
+#include "apply/egress/gateway/twin.h"
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -14,7 +14,7 @@
 #include <linux/udp.h>
 #include <string.h>
 
-#include "apply/egress/gateway_inside.h"
+#include "apply/egress/gateway/gateway_inside.h"
 
 enum {
     ETHERNET = 14,

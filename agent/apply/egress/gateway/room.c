@@ -4,11 +4,11 @@
  * (apply/nat/flows/room.h) the program counts the refusals, and the room may be there again while
  * no client comes. A client that is gone lacks nothing.
  */
-#include "apply/egress/room.h"
+#include "apply/egress/gateway/room.h"
 
 #include <arpa/inet.h>
 
-#include "apply/egress/gateway_inside.h"
+#include "apply/egress/gateway/gateway_inside.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/plane_inside.h"
 #include "base/clock.h"

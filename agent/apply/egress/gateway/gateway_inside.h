@@ -2,9 +2,9 @@
 /* The plane of a gateway itself, for the files that make it up. Others take gateway.h. */
 #pragma once
 
-#include "apply/egress/gateway.h"
-#include "apply/egress/layout.h"
-#include "apply/egress/policies.h"
+#include "apply/egress/client/policies.h"
+#include "apply/egress/gateway/gateway.h"
+#include "apply/egress/gateway/layout.h"
 
 struct egress_gateway_programs; /* of bpf/egress_gateway.skel.h */
 

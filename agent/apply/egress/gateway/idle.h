@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "apply/egress/gateway_inside.h"
+#include "apply/egress/gateway/gateway_inside.h"
 
 /* Counts from the sweep's next round on. Returns 0 or -ENOMEM. */
 int egress_idle_start(struct egress_gate *gate);

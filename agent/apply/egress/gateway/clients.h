@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "apply/egress/gateway_inside.h"
+#include "apply/egress/gateway/gateway_inside.h"
 
 /* Reads what an earlier agent has left. Returns 0 or -errno. */
 int egress_clients_adopt(struct egress_gate *gate);

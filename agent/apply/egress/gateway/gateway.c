@@ -6,9 +6,9 @@
  * clients that had them begin anew (clients.h): no flow goes on under an address that is not the
  * gateway's any more, and no block is told with ports that it does not have.
  */
-#include "apply/egress/clients.h"
-#include "apply/egress/gateway_inside.h"
-#include "apply/egress/idle.h"
+#include "apply/egress/gateway/clients.h"
+#include "apply/egress/gateway/gateway_inside.h"
+#include "apply/egress/gateway/idle.h"
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>

@@ -3,7 +3,7 @@
  * The map of interfaces that were seen; see seen_links.h. The kernel gives the number of an
  * interface that is gone to no other one, until it has counted through all.
  */
-#include "apply/egress/seen_links.h"
+#include "apply/egress/client/seen_links.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
  * Each agent tells once of all blocks that it finds given: a journal that was begun anew has what
  * is needed, and one that lasts has some lines twice.
  */
-#include "apply/egress/blocks.h"
+#include "apply/egress/gateway/blocks.h"
 
 #include "base/clock.h"
 #include "base/event.h"

@@ -7,14 +7,14 @@
  * same however many flows there are: another generation of the id (egress_abi.h). Then its blocks
  * are free. An id is given out again only after all others.
  */
-#include "apply/egress/clients.h"
+#include "apply/egress/gateway/clients.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/egress/blocks.h"
+#include "apply/egress/gateway/blocks.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/maps/table.h"
 #include "apply/nat/plane_inside.h"

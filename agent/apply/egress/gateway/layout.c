@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The layout of a gateway's source ports; see layout.h. */
-#include "apply/egress/layout.h"
+#include "apply/egress/gateway/layout.h"
 
 #include "apply/nat/maps/addr.h"
 #include "base/macro.h"

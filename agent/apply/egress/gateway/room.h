@@ -2,7 +2,7 @@
 /* Whether a gateway has room for new connections, where some were refused. */
 #pragma once
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway/gateway.h"
 #include "apply/nat/flows/room.h"
 #include "status/egress_status.h"
 

@@ -8,7 +8,7 @@
  *
  * A full map stops nobody but those whose routes have no place: their policies are partial.
  */
-#include "apply/egress/policies.h"
+#include "apply/egress/client/policies.h"
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>

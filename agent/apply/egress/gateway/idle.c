@@ -14,13 +14,13 @@
  *
  * A block that has an owner whose row has it not was left by an agent that died in between.
  */
-#include "apply/egress/idle.h"
+#include "apply/egress/gateway/idle.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "apply/egress/blocks.h"
+#include "apply/egress/gateway/blocks.h"
 #include "apply/egress/seen.h"
 #include "apply/nat/maps/addr.h"
 #include "base/clock.h"

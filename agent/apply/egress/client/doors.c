@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The map of gateways' addresses; see doors.h. */
-#include "apply/egress/doors.h"
+#include "apply/egress/client/doors.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

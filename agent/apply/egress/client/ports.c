@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The map of ports of bridges; see ports.h. */
-#include "apply/egress/ports.h"
+#include "apply/egress/client/ports.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
-#include "apply/egress/gateway_inside.h"
+#include "apply/egress/gateway/gateway_inside.h"
 #include "apply/egress/pinned.h"
 #include "apply/nat/maps/table.h"
 #include "apply/nat/plane_inside.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "apply/egress/gateway_inside.h"
+#include "apply/egress/gateway/gateway_inside.h"
 #include "base/vec.h"
 #include "status/egress_status.h"
 

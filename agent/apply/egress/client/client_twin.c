@@ -3,7 +3,7 @@
  * Runs the clients' twin; see client_twin.h. It is the same program, loaded once more when the
  * first question comes, with the maps of the one that carries packets. Its scratch room is its own.
  */
-#include "apply/egress/client_twin.h"
+#include "apply/egress/client/client_twin.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

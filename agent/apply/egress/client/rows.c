@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/egress/doors.h"
+#include "apply/egress/client/doors.h"
+#include "apply/egress/client/sets.h"
 #include "apply/egress/plane_inside.h"
-#include "apply/egress/sets.h"
 #include "apply/nat/maps/addr.h"
 #include "base/clock.h"
 #include "base/macro.h"
