@@ -15,7 +15,7 @@
 
 #include "agentd/agent.h"
 #include "api/api.h"
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "bgp/bgp.h"
 #include "engine/engines.h"
 #include "engine/schedule.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "apply/decode.h"
+#include "apply/mirror/decode.h"
 #include "base/macro.h"
 
 static int on_row(const struct nlmsghdr *row, void *context)

@@ -8,7 +8,7 @@
 
 #include <libmnl/libmnl.h>
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 
 /*
  * The name of an interface's setting: "net.ipv4.conf.eth0.forwarding". As sysctl(8) takes it, a dot

@@ -26,7 +26,7 @@ enum route_protocol {
     ROUTE_PROTOCOL_CLASS_LAST = 63,
 };
 
-/* IFA_PROTO of interface addresses that the kernel keeps for us for a while: apply/kept.h. */
+/* IFA_PROTO of addresses that the kernel keeps for us for a while: apply/segment/kept.h. */
 enum { ADDRESS_PROTOCOL_KEPT = 31 };
 
 enum {

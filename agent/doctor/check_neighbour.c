@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "apply/netlink/neighbour.h"
-#include "apply/segment_socket.h"
+#include "apply/segment/segment_socket.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "doctor/visit.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "base/ours.h"
 #include "config/config.h"
 #include "doctor/bird_unit.h"

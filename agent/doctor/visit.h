@@ -2,7 +2,7 @@
 /* What a check is given, and how it says what it found. Internal to doctor/. */
 #pragma once
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "base/fault.h"
 #include "base/macro.h"
 #include "config/config.h"

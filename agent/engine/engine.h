@@ -26,7 +26,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "base/ip.h"
 #include "config/config.h"
 #include "engine/board.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "plan/facts.h"
 #include "plan/link_table.h"
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "engine/engines.h"
 #include "store/store.h"
 

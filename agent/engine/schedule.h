@@ -8,7 +8,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "base/cleanup.h"
 #include "engine/engines.h"
 #include "status/status.h"

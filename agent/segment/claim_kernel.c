@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "apply/kept.h"
+#include "apply/segment/kept.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"

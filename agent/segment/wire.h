@@ -4,7 +4,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "apply/segment_socket.h"
+#include "apply/segment/segment_socket.h"
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "plan/claims/telling.h"

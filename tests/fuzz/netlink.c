@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The kernel's side of netlink, played by the input: dumps, notifications and acknowledgements of
- * any content reach the mirror (apply/kernel.h) through the real framing, decoding and replay, and
- * the typed requests of apply/netlink/.
+ * any content reach the mirror (apply/mirror/kernel.h) through the real framing, decoding and
+ * replay, and the typed requests of apply/netlink/.
  *
  * The input is a row of datagrams, each behind its length (2 bytes, little endian); a length of 0
  * ends an answer in order. Small sequence numbers count from the request that is waited for, so
@@ -16,14 +16,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "apply/decode.h"
-#include "apply/kernel.h"
+#include "apply/mirror/decode.h"
+#include "apply/mirror/kernel.h"
+#include "apply/mirror/replay.h"
 #include "apply/netlink/address.h"
 #include "apply/netlink/genl.h"
 #include "apply/netlink/link.h"
 #include "apply/netlink/neighbour.h"
 #include "apply/netlink/nl.h"
-#include "apply/replay.h"
 #include "base/macro.h"
 #include "fuzz.h"
 

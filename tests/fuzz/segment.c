@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Frames of a segment, as anybody on it can send them. */
-#include "apply/segment_frame.h"
+#include "apply/segment/segment_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Routes of the table main as the requests of the CNI plugin want them: to a prefix by a link, with
- * a gateway or without. The agent's own routes are written by apply/write.h.
+ * a gateway or without. The agent's own routes are written by apply/mirror/write.h.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "base/fault.h"
 #include "plan/egress/egress.h"
 

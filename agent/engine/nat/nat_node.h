@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "apply/nat/hooks/hooks.h"
 #include "apply/nat/plane.h"
 #include "apply/nat/proof/prove.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Blackholes in main; see blackholes.h. The mirror has all of them, of any program (apply/scope.h).
+ * Blackholes in main; see blackholes.h. The mirror has all of them, of any program
+ * (apply/mirror/scope.h).
  *
  * A blackhole that holds no announced address is none of our business: operators have them for what
  * they aggregate, and against attacks. Where one holds many addresses, a sample is asked for.

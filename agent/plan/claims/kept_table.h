@@ -7,7 +7,7 @@
  * What is there is read anew before each comparison. So a machine that was suspended, whose kernel
  * did not count that time, is found to have its addresses for too long.
  *
- * Times are of CLOCK_BOOTTIME. Nothing here touches the kernel; apply/kept.h does.
+ * Times are of CLOCK_BOOTTIME. Nothing here touches the kernel; apply/segment/kept.h does.
  */
 #pragma once
 

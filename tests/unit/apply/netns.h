@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "apply/kernel.h"
-#include "apply/links.h"
+#include "apply/mirror/kernel.h"
+#include "apply/mirror/links.h"
+#include "apply/mirror/write.h"
 #include "apply/netlink/nl.h"
-#include "apply/write.h"
 #include "base/macro.h"
 #include "cmocka_all.h"
 

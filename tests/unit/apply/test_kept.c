@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "apply/kept.h"
 #include "apply/netlink/address.h"
+#include "apply/segment/kept.h"
 #include "base/clock.h"
 #include "base/ours.h"
 #include "netns.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/segment_frame.h"
+#include "apply/segment/segment_frame.h"
 #include "base/macro.h"
 #include "cmocka_all.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <net/if.h>
 
-#include "apply/segment_socket.h"
+#include "apply/segment/segment_socket.h"
 #include "netns.h"
 
 static const uint8_t mac_a[6] = { 2, 0, 0, 0, 0, 0xa }, mac_b[6] = { 2, 0, 0, 0, 0, 0xb };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two engines and a kernel that note what they are asked, and do as the test says. The kernel takes
- * the place of apply/kernel.c by the linker's --wrap, so that no test here needs root.
+ * the place of apply/mirror/kernel.c by the linker's --wrap, so that no test here needs root.
  */
 #pragma once
 

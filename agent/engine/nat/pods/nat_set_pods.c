@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "apply/segment_socket.h"
+#include "apply/segment/segment_socket.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
 #include "faults/nat.h"

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 #include "base/vec.h"
 #include "plan/nat/nat_table.h"
 

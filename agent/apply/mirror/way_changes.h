@@ -2,7 +2,7 @@
 /* What notifications tell of ways: networks to which the routes are others now. */
 #pragma once
 
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 
 /* Of an RTM_NEWROUTE or RTM_DELROUTE. Returns 0 or -ENOMEM. */
 int way_changes_of_route(struct kernel_events *events, const struct nlmsghdr *message);

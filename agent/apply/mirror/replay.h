@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "apply/scope.h"
+#include "apply/mirror/scope.h"
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "plan/routes/route_table.h"

@@ -15,7 +15,7 @@
  *   of the same protocol and slot out of reach.
  * - Rules compare everything we set except "not" (seen on 6.18).
  */
-#include "apply/write.h"
+#include "apply/mirror/write.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "apply/decode.h"
+#include "apply/mirror/decode.h"
 #include "base/macro.h"
 
 enum {

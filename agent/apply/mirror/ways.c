@@ -6,7 +6,7 @@
  * Left out are routes that forward nothing, our own ones to svc0, and networks that every interface
  * has (link-local, multicast).
  */
-#include "apply/ways.h"
+#include "apply/mirror/ways.h"
 
 #include <linux/rtnetlink.h>
 #include <string.h>

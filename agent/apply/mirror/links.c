@@ -10,7 +10,7 @@
  *
  * Strict checking lets a dump leave out statistics, which are most of it.
  */
-#include "apply/links.h"
+#include "apply/mirror/links.h"
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>

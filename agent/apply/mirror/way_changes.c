@@ -6,11 +6,11 @@
  * Called by kernel.c as it hears, into the events that engines read. A default route, one to other
  * routers, and more changes than anybody could follow are told as `many_ways`.
  */
-#include "apply/way_changes.h"
+#include "apply/mirror/way_changes.h"
 
 #include <linux/rtnetlink.h>
 
-#include "apply/watch.h"
+#include "apply/mirror/watch.h"
 
 static int note_way(struct kernel_events *events, const struct prefix *net, enum way_fate fate)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a mirror holds; see scope.h. */
-#include "apply/scope.h"
+#include "apply/mirror/scope.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "apply/mirror/scope.h"
 #include "apply/netlink/nl.h"
-#include "apply/scope.h"
 #include "base/sorted.h"
 
 /*

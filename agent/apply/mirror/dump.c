@@ -8,7 +8,7 @@
  * more here, as notifications are. A table that has never had a route is ENOENT, which is an empty
  * table.
  */
-#include "apply/dump.h"
+#include "apply/mirror/dump.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "apply/decode.h"
-#include "apply/links.h"
+#include "apply/mirror/decode.h"
+#include "apply/mirror/links.h"
 #include "base/cleanup.h"
 #include "base/ip.h"
 #include "base/macro.h"

@@ -11,7 +11,7 @@
  * own, beside ours, and BIRD learns neither. Left out are addresses that can't be anybody's
  * service (ip_is_special()): loopback and link-local.
  */
-#include "apply/decode.h"
+#include "apply/mirror/decode.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

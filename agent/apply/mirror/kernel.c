@@ -19,7 +19,7 @@
  * A dump starts with the queue emptied. What is notified while it runs is played onto its result
  * afterwards; a slot's last event says how it ends, so playing an event twice does no harm.
  */
-#include "apply/kernel.h"
+#include "apply/mirror/kernel.h"
 
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -27,18 +27,18 @@
 #include <net/if.h>
 #include <stdlib.h>
 
-#include "apply/decode.h"
-#include "apply/dump.h"
-#include "apply/links.h"
-#include "apply/loss.h"
+#include "apply/mirror/decode.h"
+#include "apply/mirror/dump.h"
+#include "apply/mirror/links.h"
+#include "apply/mirror/loss.h"
+#include "apply/mirror/replay.h"
+#include "apply/mirror/watch.h"
+#include "apply/mirror/way_changes.h"
+#include "apply/mirror/ways.h"
+#include "apply/mirror/write.h"
 #include "apply/netlink/nl.h"
-#include "apply/replay.h"
 #include "apply/settings.h"
 #include "apply/source.h"
-#include "apply/watch.h"
-#include "apply/way_changes.h"
-#include "apply/ways.h"
-#include "apply/write.h"
 #include "base/macro.h"
 
 enum { WRITE_CHUNK = 4096 };

@@ -4,7 +4,7 @@
  * Of a received ARP the sender's half counts, whether it is a request or a reply: either tells that
  * the sender has the address.
  */
-#include "apply/segment_frame.h"
+#include "apply/segment/segment_frame.h"
 
 #include <linux/if_ether.h>
 #include <string.h>

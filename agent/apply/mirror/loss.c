@@ -5,14 +5,14 @@
  * All IPv4 routes that forward go without a word with what they need, IPv6 ones with the sysctl
  * skip_notify_on_dev_down.
  */
-#include "apply/loss.h"
+#include "apply/mirror/loss.h"
 
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
-#include "apply/decode.h"
-#include "apply/links.h"
+#include "apply/mirror/decode.h"
+#include "apply/mirror/links.h"
 
 static int hear_link(loss_list *losses, const struct nlmsghdr *message)
 {

@@ -14,14 +14,14 @@
  *
  * Only routes appended to a slot by hand come to that.
  */
-#include "apply/replay.h"
+#include "apply/mirror/replay.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/decode.h"
+#include "apply/mirror/decode.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 

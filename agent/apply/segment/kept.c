@@ -3,7 +3,7 @@
  * See kept.h. An address is known to the kernel by interface, value and length; a renewal replaces
  * one that kept_read() has just seen to be ours.
  */
-#include "apply/kept.h"
+#include "apply/segment/kept.h"
 
 #include <errno.h>
 #include <linux/if_addr.h>

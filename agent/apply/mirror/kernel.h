@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "apply/mirror/scope.h"
 #include "apply/netlink/nl.h"
 #include "apply/op_result.h"
-#include "apply/scope.h"
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "base/vec.h"

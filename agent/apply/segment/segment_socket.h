@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "apply/segment_frame.h"
+#include "apply/segment/segment_frame.h"
 #include "base/cleanup.h"
 
 struct segment_socket;

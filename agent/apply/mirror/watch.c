@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Routes to watched addresses; see watch.h. */
-#include "apply/watch.h"
+#include "apply/mirror/watch.h"
 
 #include <linux/rtnetlink.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * IPv6 probes go to the solicited-node group of an address, which the interface has not joined; a
  * packet socket that hears all multicast gets them, and the answers, which go to all nodes.
  */
-#include "apply/segment_socket.h"
+#include "apply/segment/segment_socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
