@@ -21,7 +21,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/event.h"
-#include "base/lock.h"
+#include "base/files/lock.h"
 #include "base/log.h"
 #include "loop/timer.h"
 

@@ -13,7 +13,7 @@
 #include "agentd/part.h"
 #include "api/body.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/remedy.h"

@@ -11,7 +11,7 @@
 
 #include "agentd/part.h"
 #include "base/clock.h"
-#include "base/lock.h"
+#include "base/files/lock.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "faults/node.h"

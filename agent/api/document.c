@@ -5,7 +5,7 @@
  */
 #include "api/document.h"
 
-#include "base/protocol.h"
+#include "base/net/protocol.h"
 
 struct json view_begin(struct text *out, const char *kind)
 {

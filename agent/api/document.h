@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "format/json.h"
 #include "model/object.h"
 #include "status/fault_book.h"

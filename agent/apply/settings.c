@@ -16,7 +16,7 @@
 
 #include "apply/netlink/message.h"
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "base/text.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "apply/netlink/nl.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 /*
  * The source address by the default route of a family (enum ip_family); IP_NONE: there is no such

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "plan/link_table.h"
 
 static uint32_t connected_by(const struct sorted *addresses, const struct ip *ip)

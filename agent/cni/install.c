@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "cni/version.h"
 #include "format/reader.h"
 

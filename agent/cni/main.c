@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/containerd.h"
-#include "base/file.h"
+#include "base/files/containerd.h"
+#include "base/files/file.h"
 #include "cni/install.h"
 #include "cni/request.h"
 #include "cni/verbs.h"

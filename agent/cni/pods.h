@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "cni/error.h"
 #include "cni/plan.h"
 #include "cni/request.h"

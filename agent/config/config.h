@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/vec.h"
 #include "config/export_config.h"
 #include "config/lists.h"

@@ -2,7 +2,7 @@
 /* Lists of values that sections of more than one file have. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/vec.h"
 
 typedef VEC(struct prefix) prefix_list;

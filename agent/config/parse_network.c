@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/text.h"
 #include "faults/config.h"
 #include "faults/documents.h"

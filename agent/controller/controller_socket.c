@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/controller_api.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "loop/http.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/certificate.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/certificate.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "client/kube/kubeconfig.h"
 #include "doctor/visit.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "apply/firewall/inlet.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "apply/nat/host/host.h"
-#include "base/file.h"
-#include "base/socket_address.h"
+#include "base/files/file.h"
+#include "base/net/socket_address.h"
 #include "base/text.h"
 #include "bpf/abi.h"
 #include "bpf/egress_abi.h"

@@ -14,8 +14,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/containerd.h"
-#include "base/file.h"
+#include "base/files/containerd.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "apply/firewall/firewall.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/ours.h"
 #include "base/text.h"
 #include "doctor/visit.h"

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "doctor/ask_bird.h"
 #include "doctor/setup.h"
 

@@ -2,7 +2,7 @@
 /* BIRD's share of a first configuration: what is seen, and the lines. Internal to doctor/. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/text.h"
 #include "client/bird/bird_parse.h"
 #include "doctor/bird_unit.h"

@@ -27,7 +27,7 @@
 #include <systemd/sd-event.h>
 
 #include "apply/mirror/kernel.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "config/config.h"
 #include "engine/board.h"
 #include "loop/looks.h"

@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "plan/nat/nat_health.h"
 
 struct health_ports;

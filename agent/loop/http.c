@@ -39,7 +39,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/socket_address.h"
+#include "base/net/socket_address.h"
 #include "loop/tcp.h"
 #include "loop/timer.h"
 

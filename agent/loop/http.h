@@ -30,7 +30,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 struct http_request {
     const char *method; /* "GET" */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/socket_address.h"
+#include "base/net/socket_address.h"
 
 enum { BACKLOG = 64 };
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 /* Reads "address:port" or "[address]:port". Returns 0 or -EINVAL. */
 int tcp_endpoint_parse(const char *endpoint, struct ip *ret_ip, uint16_t *ret_port);

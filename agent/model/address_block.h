@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "model/object.h"
 
 /* Labels of blocks. The last is ours: a Node that was made anew under its name is another one. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/ip_range.h"
+#include "base/net/ip_range.h"
 #include "model/fields/name_list.h"
 #include "model/object.h"
 #include "model/object_selector.h"

@@ -2,7 +2,7 @@
 /* A Node: its addresses, its pods', its zone, whether it may attract traffic, or is to go. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "model/fields/label_selector.h"
 #include "model/object.h"
 

@@ -2,7 +2,7 @@
 /* Pods, and the Namespaces that choose their pools. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "model/fields/label_selector.h"
 #include "model/object.h"
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/sorted.h"
 #include "config/config.h"
 #include "store/store.h"

@@ -11,8 +11,8 @@
 
 #include "apply/netlink/neighbour.h"
 #include "base/clock.h"
-#include "base/ip.h"
 #include "base/log.h"
+#include "base/net/ip.h"
 #include "segment/claims_inside.h"
 
 enum { FRESH_MS = SECOND_MS };

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/event.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "faults/node.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/vec.h"
 
 enum { BGP_IPV4, BGP_IPV6, BGP_FAMILIES };

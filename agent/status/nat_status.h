@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/vec.h"
 #include "bpf/flow_abi.h"
 #include "status/histogram.h"

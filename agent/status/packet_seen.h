@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 struct packet_seen {
     int64_t mono_ms; /* when, by CLOCK_MONOTONIC */

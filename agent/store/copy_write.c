@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "format/json.h"
 #include "model/fields/encode.h"

@@ -2,7 +2,7 @@
 /* Objects with addresses that this agent has given, and no API has written into their status. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "model/pod.h"
 #include "store/store.h"
 

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "base/ip.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 #include "store/index.h"
 
 enum index_name {

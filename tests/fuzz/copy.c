@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "format/json_splitter.h"
 #include "fuzz.h"

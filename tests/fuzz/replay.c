@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "fuzz.h"
 
 enum { INPUT_MAX = 1 << 20, OPEN_MAX = 8 };

@@ -9,7 +9,7 @@
 
 #include "agentctl/field.h"
 #include "agentctl/output.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 bool is_node_name(const char *word)
 {

@@ -26,8 +26,8 @@
 #include "agentctl/output.h"
 #include "agentctl/plan/plan_nat.h"
 #include "agentctl/status/status_nat.h"
-#include "base/ip.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 #include "plan/routes/route_table.h"
 
 enum { ENDPOINTS_SHOWN = 8 }; /* of a service, without -v */

@@ -13,7 +13,7 @@
 
 #include "agentctl/ctl.h"
 #include "apply/cleanup.h"
-#include "base/lock.h"
+#include "base/files/lock.h"
 #include "base/ours.h"
 #include "base/text.h"
 #include "config/config.h"

@@ -12,7 +12,7 @@
 
 #include "agentctl/ctl.h"
 #include "agentctl/output.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "doctor/bird_release.h"
 #include "doctor/difference.h"
 #include "doctor/setup.h"

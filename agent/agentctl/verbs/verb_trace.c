@@ -17,8 +17,8 @@
 #include "agentctl/explain/explain_faults.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
-#include "base/ip.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 
 enum { PLACE_LEN = 80 };
 

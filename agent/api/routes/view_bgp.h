@@ -2,7 +2,7 @@
 /* BIRD's BGP sessions, as Status and Explanation show them. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "format/json.h"
 #include "status/bird_status.h"
 

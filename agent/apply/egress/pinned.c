@@ -14,7 +14,7 @@
 
 #include "apply/nat/hooks/programs.h"
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/remedy.h"
 #include "base/text.h"

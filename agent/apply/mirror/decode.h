@@ -10,7 +10,7 @@
 
 #include <libmnl/libmnl.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "plan/routes/route_table.h"
 
 /* True if packets can leave by the route, so that the kernel may drop it without a word. */

@@ -20,8 +20,8 @@
 #include "apply/mirror/decode.h"
 #include "apply/mirror/links.h"
 #include "base/cleanup.h"
-#include "base/ip.h"
 #include "base/macro.h"
+#include "base/net/ip.h"
 #include "base/vec.h"
 
 static const uint8_t families[] = { AF_INET, AF_INET6 };

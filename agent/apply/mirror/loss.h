@@ -10,7 +10,7 @@
 
 #include <libmnl/libmnl.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/sorted.h"
 #include "base/vec.h"
 

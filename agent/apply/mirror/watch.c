@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "apply/netlink/nl.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 bool watch_network(const struct nlmsghdr *message, struct prefix *ret_network)
 {

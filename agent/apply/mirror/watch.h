@@ -9,7 +9,7 @@
 
 #include <libmnl/libmnl.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/sorted.h"
 
 /* Whether an RTM_NEWROUTE or RTM_DELROUTE is about a network that has one of the addresses

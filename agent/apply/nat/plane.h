@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/text.h"
 #include "bpf/flow_abi.h"
 #include "plan/nat/nat_table.h"

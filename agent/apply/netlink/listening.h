@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "apply/netlink/nl.h"
-#include "base/ip.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 #include "base/vec.h"
 
 struct listening {

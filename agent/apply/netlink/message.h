@@ -14,7 +14,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 /* One request under construction. 512 bytes hold any of ours. */
 struct nl_request {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "apply/netlink/nl.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/vec.h"
 
 struct nl_route {

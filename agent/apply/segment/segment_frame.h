@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 enum { SEGMENT_FRAME_MAX = 86 }; /* Ethernet, IPv6, an advertisement with one option */
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/vec.h"
 #include "client/bird/bird_reply.h"
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "base/siphash.h"
 #include "base/text.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 enum { CA_BYTES = 1024 * 1024 }; /* of all files */
 

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 struct kube_config {
     char *server;                /* "https://host:6443/prefix", without a slash at its end */

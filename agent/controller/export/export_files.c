@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "controller/export/export_entries.h"
 #include "controller/export/export_target.h"

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
-#include "base/socket_address.h"
+#include "base/net/socket_address.h"
 #include "base/text.h"
 #include "engine/egress/egress_probes.h"
 #include "faults/egress.h"

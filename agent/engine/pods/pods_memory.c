@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "engine/pods/pods_state.h"
 #include "faults/pods.h"

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/vec.h"
 #include "plan/routes/routes.h"
 

@@ -13,8 +13,8 @@
 
 #include "base/arena.h"
 #include "base/fault.h"
-#include "base/ip.h"
 #include "base/macro.h"
+#include "base/net/ip.h"
 #include "base/sorted.h"
 #include "faults/kinds.h"
 #include "faults/objects.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "format/json.h"
 
 /* Members that are left out where they are empty, 0, false; a prefix where it has no family. */

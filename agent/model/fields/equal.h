@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "model/object.h"
 #include "model/services/service.h"
 

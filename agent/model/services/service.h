@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/ip.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 #include "model/fields/label_selector.h"
 #include "model/object.h"
 

@@ -5,7 +5,7 @@
  */
 #include "plan/conflicts/object_networks.h"
 
-#include "base/ip_range.h"
+#include "base/net/ip_range.h"
 #include "faults/networks.h"
 #include "model/address_block.h"
 #include "model/egress.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/sorted.h"
 #include "base/vec.h"
 

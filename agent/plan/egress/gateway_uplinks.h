@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/fault.h"
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "plan/link_table.h"
 
 /* The values of the kernel mirror. */

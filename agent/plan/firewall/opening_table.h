@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/vec.h"
 
 struct opening {

@@ -2,7 +2,7 @@
 /* This node's own addresses, as NAT needs them. Pure. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "model/node.h"
 #include "plan/facts.h"
 

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "base/ip.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "bpf/abi.h"

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/ip.h"
 #include "base/macro.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 #include "base/vec.h"
 #include "bpf/flow_abi.h"
 #include "plan/nat/nat_table.h"

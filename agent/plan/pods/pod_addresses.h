@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "plan/pods/tenant.h"

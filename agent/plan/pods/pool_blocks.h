@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "model/address_block.h"
 
 /* An AddressBlock's index is a positive int32. */

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 enum {
     TENANT_NAME_MAX = 253,     /* of containers and pools */

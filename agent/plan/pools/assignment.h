@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/sorted.h"
 #include "model/services/service.h"
 #include "plan/pools/pool_table.h"

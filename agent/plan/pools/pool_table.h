@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/fault.h"
-#include "base/ip_range.h"
+#include "base/net/ip_range.h"
 #include "model/ip_pool.h"
 #include "model/services/service.h"
 #include "store/store.h"

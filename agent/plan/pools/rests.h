@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "base/sorted.h"
 
 /* So many rest at most; what is freed beyond that is free at once. */

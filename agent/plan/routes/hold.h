@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "config/config.h"
 
 /*

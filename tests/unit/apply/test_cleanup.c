@@ -10,7 +10,7 @@
 #include "apply/cleanup.h"
 #include "apply/nat/hooks/hooks.h"
 #include "apply/nat/host/svc0.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "fault_codes.h"
 #include "netns.h"

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "base/protocol.h"
+#include "base/net/protocol.h"
 #include "base/text.h"
 #include "netns.h"
 

@@ -2,8 +2,8 @@
 /* The times of certificates: both forms of years, several in a text, and what is cut off. */
 #include <string.h>
 
-#include "base/certificate.h"
 #include "base/clock.h"
+#include "base/files/certificate.h"
 #include "cmocka_all.h"
 
 /* Of 2026-11-01T12:30:05Z to 2027-11-01, and of 1999-01-02 to 2056-02-29T23:59:59Z. */

@@ -6,8 +6,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "base/ip.h"
 #include "base/macro.h"
+#include "base/net/ip.h"
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "cmocka_all.h"

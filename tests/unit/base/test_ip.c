@@ -3,9 +3,9 @@
  */
 #include <errno.h>
 
-#include "base/ip.h"
 #include "base/macro.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 #include "cmocka_all.h"
 
 static void accepts_and_normalises(void **state)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Ranges of addresses: what is one, its size, and steps from address to address. */
-#include "base/ip_range.h"
+#include "base/net/ip_range.h"
 
 #include <errno.h>
 

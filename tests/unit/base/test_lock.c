@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/lock.h"
+#include "base/files/file.h"
+#include "base/files/lock.h"
 #include "base/text.h"
 #include "cmocka_all.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/fault.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"

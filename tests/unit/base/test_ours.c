@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/ours.h"
 #include "base/text.h"
 #include "cmocka_all.h"

@@ -2,7 +2,7 @@
 /* Recorded replies of BIRD. */
 #include "recording.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "cmocka_all.h"

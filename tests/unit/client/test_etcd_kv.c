@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "client/etcd/etcd_login.h"
 #include "cmocka_all.h"

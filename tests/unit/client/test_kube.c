@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "client/kube/kube.h"
 #include "fake_api.h"

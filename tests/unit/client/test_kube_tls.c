@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "client/kube/kube.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "client/kube/kubeconfig.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "client/kube/kubeconfig.h"
 
 #include "cmocka_all.h"

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/macro.h"
-#include "base/socket_address.h"
+#include "base/net/socket_address.h"
 #include "base/vec.h"
 #include "cmocka_all.h"
 #include "http_client.h"

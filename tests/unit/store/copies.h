@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "model/fields/encode.h"

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "bpf/egress_abi.h"
 
 struct egress_layout {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "apply/nat/hooks/pins.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "base/text.h"
 

@@ -2,7 +2,7 @@
 /* Netfilter's defragmentation, which the NAT program needs for fragments that come in disorder. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 /* Its pins are called this and the family. */
 #define NAT_DEFRAG_PIN "defragment-"

@@ -32,7 +32,7 @@
 
 #include "apply/netlink/nft_read.h"
 #include "apply/netlink/nl.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "base/ours.h"
 

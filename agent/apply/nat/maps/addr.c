@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "apply/nat/maps/addr.h"
-#include "base/protocol.h"
+#include "base/net/protocol.h"
 
 static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 

@@ -2,7 +2,7 @@
 /* Addresses between struct ip and the maps, which have IPv4 as ::ffff:a.b.c.d. Pure. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "bpf/abi.h"
 #include "status/packet_seen.h"
 

@@ -19,7 +19,7 @@
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/maps/table.h"
 #include "apply/nat/plane_inside.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/macro.h"
 #include "faults/nat.h"
 #include "faults/raise.h"

@@ -31,7 +31,7 @@
 #include "apply/nat/maps/maps.h"
 #include "apply/nat/maps/walk.h"
 #include "apply/nat/plane_inside.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/remedy.h"

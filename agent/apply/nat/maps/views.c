@@ -15,7 +15,7 @@
 #include "apply/nat/hooks/programs.h"
 #include "apply/nat/maps/arrays.h"
 #include "apply/nat/maps/table.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static NAT_NAME_MAX])
 {

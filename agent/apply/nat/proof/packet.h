@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/ip.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 
 enum { NAT_PACKET_MAX = 14 + 40 + 20 }; /* Ethernet, IPv6, TCP: the largest */
 

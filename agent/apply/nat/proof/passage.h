@@ -7,8 +7,8 @@
 
 #include "apply/netlink/nl.h"
 #include "base/cleanup.h"
-#include "base/ip.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 
 struct passage;
 

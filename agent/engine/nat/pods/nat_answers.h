@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 struct nat_engine;
 

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/ip.h"
-#include "base/protocol.h"
+#include "base/net/ip.h"
+#include "base/net/protocol.h"
 
 struct nat_endpoint;
 struct nat_engine;

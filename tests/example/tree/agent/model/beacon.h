@@ -2,7 +2,7 @@
 /* The example's own kind (example.fingerpost.io/v1, cluster scope): a network to be dropped. */
 #pragma once
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 #include "model/object.h"
 
 struct beacon {

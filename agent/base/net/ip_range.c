@@ -4,7 +4,7 @@
  * of them (model/ip_pool.h), and plan/ counts and gives by them; bytes are in network order, so
  * that memcmp() is the order of addresses.
  */
-#include "base/ip_range.h"
+#include "base/net/ip_range.h"
 
 #include <ctype.h>
 #include <errno.h>

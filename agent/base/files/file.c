@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files; see file.h. */
-#include "base/file.h"
+#include "base/files/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

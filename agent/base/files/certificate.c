@@ -4,7 +4,7 @@
  * Certificate, TBSCertificate, and there behind version (which may be missing), serial number,
  * algorithm and issuer.
  */
-#include "base/certificate.h"
+#include "base/files/certificate.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of protocols, as Services write them. */
-#include "base/protocol.h"
+#include "base/net/protocol.h"
 
 #include <errno.h>
 #include <strings.h>

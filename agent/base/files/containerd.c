@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reads single keys of containerd's configuration; see containerd.h. It is TOML: a line is a key.
  */
-#include "base/containerd.h"
+#include "base/files/containerd.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 enum { FILE_MAX = 1024 * 1024 };
 

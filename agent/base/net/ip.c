@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Addresses and prefixes: parse, print, compare; see ip.h. */
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Addresses and ports of sockets; see socket_address.h. */
-#include "base/socket_address.h"
+#include "base/net/socket_address.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The single-instance locks; see lock.h. The file holds the holder's process id for people: a disk
  * too full for it must not keep a node from starting. */
-#include "base/lock.h"
+#include "base/files/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/text.h"
 
 int lock_take(const char *state_directory, pid_t *ret_holder)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 struct ip_range {
     struct ip first, last;

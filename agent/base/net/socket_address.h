@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/ip.h"
+#include "base/net/ip.h"
 
 /* Fills in the address of a socket. Returns its length, for bind() and sendto(). */
 socklen_t socket_address_of(const struct ip *ip, uint16_t port, struct sockaddr_storage *address);
