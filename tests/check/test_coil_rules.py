@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
-PLAN, UNIT, TABLE = [f"unit/plan/test_{name}.c" for name in ("block_plan", "pool_blocks", "block_table")]
-WORKLOAD, POD = [f"unit/plan/test_{name}.c" for name in ("workload", "workload_pod")]
+PLAN, UNIT, TABLE = [f"unit/plan/pods/test_{name}.c" for name in ("block_plan", "pool_blocks", "block_table")]
+WORKLOAD, POD = [f"unit/plan/egress/test_{name}.c" for name in ("workload", "workload_pod")]
 BODY = "unit/controller/test_block_body.c"
 RULES_OF, BLOCKS, EGRESS = [f"kube/test_{name}.py" for name in ("pool_rules", "blocks", "egress_workloads")]
 RULES = [
@@ -19,7 +19,7 @@ RULES = [
     ("bits below the prefix are tolerated, a block of one address is one", RULES_OF, "test_a_good_pool_is_taken"),
     ("families are alike, subnets do not overlap (Coil lets both pass)", RULES_OF, "test_a_new_pool_is_refused"),
     ("pools overlap neither each other nor nodes", BLOCKS, "test_pools_that_overlap_each_other_or_a_node_are_faults"),
-    ("... nor Services", "unit/plan/test_pool_conflicts.c", "a_pool_must_not_have_the_address_of_a_service"),
+    ("... nor Services", "unit/plan/conflicts/test_pool_conflicts.c", "a_pool_must_not_have_the_address_of_a_service"),
     ("a pool's bits stay, its subnets are only added to", RULES_OF, "test_a_pool_may_only_grow"),
     ("a pool has the finalizer from the beginning", PLAN, "a_pool_is_held_from_first_sight_to_its_last_block"),
     ("a block's name, labels, finalizer, owner", BODY, "a_block_has_labels_a_finalizer_and_its_pool_as_owner"),

@@ -3,10 +3,10 @@
 hash, ingresses, writes, services, nodes, lock, queues and metrics. tests/check/test_export_rows.py
 says whether the tests are there, and whether the rows are complete."""
 
-SERVICES = "unit/plan/test_export.c::"
-NODES = "unit/plan/test_export_nodes.c::"
-DIFF = "unit/plan/test_export_diff.c::"
-SHRINK = "unit/plan/test_export_shrink.c::"
+SERVICES = "unit/plan/export/test_export.c::"
+NODES = "unit/plan/export/test_export_nodes.c::"
+DIFF = "unit/plan/export/test_export_diff.c::"
+SHRINK = "unit/plan/export/test_export_shrink.c::"
 CONFIG = "unit/config/test_export.c::"
 STATSD = "unit/controller/test_export_statsd.c::"
 EXPORT = "consul/test_export.py::"

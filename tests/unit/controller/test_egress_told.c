@@ -2,7 +2,7 @@
 /* What is told of Egresses whose gateways can't be made: Events on them, and the list of all. */
 #include <stdio.h>
 
-#include "../plan/workload_planning.h"
+#include "../plan/egress/workload_planning.h"
 #include "api/egress/view_egress_workloads.h"
 #include "client/kube/kube_event.h"
 #include "controller/egress/egress_inside.h"

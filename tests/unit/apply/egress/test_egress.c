@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "fault_codes.h"
 #include "faults/egress.h"
-#include "nat_plane_lab.h"
+#include "nat/nat_plane_lab.h"
 
 static struct ip ip_of(const char *text)
 {
