@@ -31,7 +31,6 @@
 #include "bpf/egress/egress_inbound.h"
 #include "bpf/egress/egress_path.h"
 #include "bpf/egress/egress_piece.h"
-#include "bpf/egress/egress_port.h"
 #include "bpf/packet/fou.h"
 #include "bpf/packet/fou_error.h"
 #include "bpf/packet/mss.h"

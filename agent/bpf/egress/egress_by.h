@@ -58,6 +58,15 @@ SUBPROGRAM int by_route(struct __sk_buff *skb, struct room *room, __u32 known)
     return way->fib.ifindex == skb->ifindex || by_port(skb, way, known);
 }
 
+/* Whether a packet may be a pod's by the port of a bridge that the agent has found: by another one
+ * none of the pod's packets comes, not even when that port is gone. Where none is known, or the
+ * packet came by no port of a bridge, that is not said here. */
+ALWAYS_INLINE int by_known_port(struct __sk_buff *skb, const struct egress_pod_value *pod)
+{
+    __u32 in = skb->ifindex, port = READ_ONCE(pod->port);
+    return !port || port == in || !bpf_map_lookup_elem(&egress_bridges, &in);
+}
+
 /* Whether a pod's packet came by the pod's own interface. `pod` NULL: nothing is known of it, and
  * nothing is kept. */
 ALWAYS_INLINE int came_by_own(struct __sk_buff *skb, struct room *room,
