@@ -26,7 +26,6 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "engine/nat/host/nat_firewall.h"
-#include "engine/nat/host/nat_local_ports.h"
 #include "engine/nat/host/nat_own_ways.h"
 #include "engine/nat/host/nat_ports.h"
 #include "engine/nat/host/nat_tracking.h"
@@ -141,7 +140,6 @@ static bool look_at_listeners(void *context, int64_t now_ms)
         looks_hurry(engine->upkeep.looks, engine, "firewall");
     hear_of_rules(engine);
     nat_ports_report(engine);
-    nat_local_ports_report(engine);
     nat_tracking_report(engine);
     return false;
 }

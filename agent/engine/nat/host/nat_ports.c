@@ -5,18 +5,27 @@
  * A node port is taken from the packet before any socket of the host is looked for: a daemon that
  * listens there runs, is not to be seen wrong from the inside, and nobody from outside reaches it.
  * (A health port of a Service that another program has is told by health/, which can't bind it.)
+ *
+ * A socket that connects may be given a node port by the kernel as well. The reply to it comes to
+ * the node's address and that port, and is taken for a client of the Service. So now and then a
+ * connection of the node itself fails, which nothing else explains. Kubernetes' node ports
+ * (30000-32767) are below the kernel's range (32768-60999); tuning guides widen it. What is in
+ * ip_local_reserved_ports, the kernel gives to nobody. No notification tells of either.
  */
 #include "engine/nat/host/nat_ports.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "apply/netlink/listening.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
 #include "faults/nat.h"
 #include "faults/raise.h"
 
-enum { TOLD_MAX = 32 };
+enum { TOLD_MAX = 32, RANGE_MAX = 64, RESERVED_MAX = 256 * 1024 };
 
 /* By protocol, port. */
 static int listening_cmp(const void *a, const void *b)
@@ -82,7 +91,7 @@ static void look_at_row(const struct nat_row *row, const listening_list *list,
     }
 }
 
-void nat_ports_report(struct nat_engine *engine)
+static void report_listeners(struct nat_engine *engine)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOVEC listening_list list = { 0 };
@@ -94,4 +103,77 @@ void nat_ports_report(struct nat_engine *engine)
         look_at_row(*row, &list, &faults);
     }
     nat_state_report(engine, "node ports", &faults);
+}
+
+struct local_range {
+    unsigned first, last;
+};
+
+static bool read_range(struct local_range *ret_range)
+{
+    AUTOFREE char *content = NULL;
+    size_t size;
+    return file_read("/proc/sys/net/ipv4/ip_local_port_range", RANGE_MAX, &content, &size) == 0 &&
+           sscanf(content, "%u %u", &ret_range->first, &ret_range->last) == 2;
+}
+
+/* "8080,30000-32767"; one that cannot be read has every port, so that nothing wrong is told. */
+static bool is_reserved(const char *list, unsigned port)
+{
+    for (const char *at = list; at && *at >= '0' && *at <= '9';) {
+        char *end;
+        unsigned long first = strtoul(at, &end, 10), last = first;
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        if (port >= first && port <= last)
+            return true;
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    return !list;
+}
+
+/* The first node port of a Service in the range that is not reserved; 0: none. */
+static unsigned find_port(const struct nat_row *row, const struct local_range *range,
+                          const char *reserved)
+{
+    for (uint32_t f = 0; f < row->family_count; f++) {
+        vec_each(const struct nat_frontend, frontend, &row->families[f].frontends) {
+            if (frontend->kind == NAT_FRONTEND_NODE_PORT && frontend->port >= range->first &&
+                frontend->port <= range->last && !is_reserved(reserved, frontend->port))
+                return frontend->port;
+        }
+    }
+    return 0;
+}
+
+static void tell_of_range(const struct nat_row *row, unsigned port, const struct local_range *range,
+                          struct faults *faults)
+{
+    fault_raise(faults, "net.ipv4.ip_local_port_range", nat_local_port_range, .first = range->first,
+                .last = range->last, .port = port, .namespace = row->namespace, .name = row->name);
+}
+
+static void report_range(struct nat_engine *engine)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOFREE char *reserved = NULL;
+    struct local_range range;
+    size_t size;
+    if (!read_range(&range) ||
+        file_read("/proc/sys/net/ipv4/ip_local_reserved_ports", RESERVED_MAX, &reserved, &size) < 0)
+        return;
+    sorted_each(const struct nat_row *, row, &engine->rows) {
+        unsigned port = find_port(*row, &range, reserved);
+        if (port) {
+            tell_of_range(*row, port, &range, &faults);
+            break;
+        }
+    }
+    nat_state_report(engine, "local ports", &faults);
+}
+
+void nat_ports_report(struct nat_engine *engine)
+{
+    report_listeners(engine);
+    report_range(engine);
 }
