@@ -172,7 +172,7 @@ def blocks(name, first):
 def examples():
     """Pieces of a configuration that documents show: (document, text)."""
     for name in pages_of_operators():
-        for block in blocks(name, "(addresses|egress|pods|pools(?=: )|routes|services|source):"):
+        for block in blocks(name, r"(# agentd\.yaml\n|(addresses|egress|pods|pools(?=: )|routes|services|source):)"):
             yield name, block
     for block in re.findall(r"^```\n(.*?)^```", page("agentd.yaml.5"), re.MULTILINE | re.DOTALL):
         yield "agentd.yaml.5", block
@@ -181,12 +181,23 @@ def examples():
 def test_examples_of_the_configuration_are_valid(ctl, tmp_path):
     shown = list(examples())
     assert {name for name, _ in shown} == {"agentd.yaml.5", *(f"docs/{name}.md" for name in (
-        "claims", "egress", "firewall", "migration", "pods", "pools", "services"))}
+        "claims", "egress", "export", "firewall", "migration", "pods", "pools", "services"))}
     for name, text in shown:
         config = tmp_path / "agentd.yaml"
         source = "source: {kubernetes: {}}\n" if text.startswith("addresses:") else "source: {manifests: /x}\n"
         config.write_text(text if "source:" in text else text + source)
         assert ctl.run("config", "check", str(config))[0] == 0, (name, text)
+
+
+def test_examples_of_the_controllers_configuration_are_valid(ctl, tmp_path):
+    shown = [(name, block) for name in pages_of_operators() for block in blocks(name, r"# (\S*/)?controller\.yaml\n")]
+    assert {"docs/controller.md", "docs/export.md"} <= {name for name, _ in shown}
+    empty = tmp_path / "manifests"
+    empty.mkdir()
+    for name, text in shown:
+        config = tmp_path / "controller.yaml"
+        config.write_text(text if "consul:" in text else text + "consul: {clusterID: x}\n")  # plan shows exports
+        assert ctl.run("plan", "-f", str(empty), "--controller", str(config))[::2] == (0, ""), (name, text)
 
 
 def test_manifests_that_pages_show_have_no_faults(ctl, tmp_path):
