@@ -22,7 +22,7 @@ def source(name):
 @cache
 def rows():
     """The cells of each row, heads and lines left out."""
-    text = (REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8").split("\n## The table\n", 1)[1]
     found = [[cell.strip() for cell in row.split(" | ")] for row in ROW.findall(text)]
     return [row for row in found if not row[0].startswith(("--", "what is written")) and row[0] != "account"]
 
