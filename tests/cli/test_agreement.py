@@ -161,6 +161,57 @@ def pages_of_operators():
     return ["README.md", *(f"docs/{name}" for name in re.findall(r"\]\(([\w-]+\.md)\)", index))]
 
 
+def commands(text, program):
+    """What a page shows of a program, in a block or within a line: the words of each call."""
+    shown = [line for line in re.findall(r"^    (.*)$", text, re.MULTILINE)] + re.findall(r"`([^`]+)`", text)
+    for line in shown:
+        for call in re.split(r" *(?:&&|\|\||[;|]| # )", line):
+            words = re.sub(r" +(?:#|[0-9]?>|->).*", "", call).split()
+            if words[:1] == [program]:
+                yield words[1:]
+
+
+def wrong_words(ctl, verbs, words):
+    """Of a call of agentctl: a verb or an option that it has not."""
+    options = [word.split("=")[0] for word in words if word.startswith("-")]
+    named = [word for word in words if not word.startswith("-")] or ["status"]
+    if options[:1] == ["-o"]:  # its value is no verb
+        named = ["status"] if named == [words[-1]] else named
+    verb = " ".join(named[:2]) if " ".join(named[:2]) in verbs else named[0]
+    if verb not in verbs:
+        return [verb]
+    known = re.findall(r"(?<![\w-])--?[a-z][a-z-]*", ctl.run("help", *verb.split())[1])
+    return [option for option in options if option not in known]
+
+
+def test_commands_that_pages_show_exist(ctl, verbs):
+    calls = {(name, *words) for name in [*pages_of_operators(), "docs/api.md", "docs/architecture.md", "docs/testing.md"]
+             for words in commands((ROOT / name).read_text(encoding="utf-8"), "agentctl")}
+    assert len(calls) > 100
+    assert [call for call in sorted(calls) if wrong_words(ctl, verbs, call[1:])] == []
+
+
+@pytest.mark.parametrize("text, wrong", [
+    ("    agentctl config check && agentctl nothing   # a comment", ["nothing"]),
+    ("say `agentctl plan -f DIR --node NAME` or `agentctl plan --nodes=NAME`", ["--nodes"]),
+    ("`agentctl -v`, `agentctl status -o json` and `agentctl controller blocks | head`", []),
+])
+def test_a_command_that_is_none_is_found(ctl, verbs, text, wrong):
+    assert [word for words in commands(text, "agentctl") for word in wrong_words(ctl, verbs, words)] == wrong
+
+
+def test_pages_of_operators_have_a_shape():
+    """What works first, then choices: each page has a block before its second heading, a table, and an end."""
+    for name in pages_of_operators()[1:]:
+        if name in ("docs/architecture.md", "docs/security.md", "docs/faults.md"):
+            continue
+        text = (ROOT / name).read_text(encoding="utf-8")
+        lines, begin = text.splitlines(), text.split("\n## ", 1)[0]
+        assert len(lines) <= 250, name
+        assert re.search(r"^\|---", text, re.MULTILINE), name
+        assert re.search(r"^(    \S|\|)", begin, re.MULTILINE), name
+
+
 def blocks(name, first):
     """Indented blocks of a page whose first line matches."""
     text = (ROOT / name).read_text(encoding="utf-8")
