@@ -31,7 +31,7 @@ def test_every_period_is_of_the_grid():
 
 def test_the_documentation_has_every_look():
     text = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
-    section = text.split("## What no notification tells of", 1)[1].split("\n## ", 1)[0]
+    section = text.split("## What is polled", 1)[1].split("\n## ", 1)[0]
     told = [(name, int(ms)) for name, ms in re.findall(r"^\| `([^`]+)` \| (\d+) ms \|", section, re.MULTILINE)]
     assert sorted(told) == sorted(rows())
 
