@@ -198,6 +198,12 @@ def test_a_word_that_nothing_uses_is_found():
     assert unused_words(["hold-down", "row", "twin", "win", "lead"], text) == ["win", "lead"]
 
 
+def test_the_changelog_of_what_is_not_released_is_short():
+    text = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    first = re.search(r"^## .*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[0]
+    assert "unreleased" not in first.splitlines()[0] or len(first.splitlines()) <= 60
+
+
 def returned_names(text):
     return [f"{found[0]}: say {now}" for was, now in GIVEN_UP.items()
             for found in re.finditer(was, text)]
