@@ -57,6 +57,13 @@ def test_no_core_has_secrets(units):
         assert re.findall(r"^LimitCORE=(.*)$", (units / name).read_text(encoding="utf-8"), re.MULTILINE) == ["0"], name
 
 
+@pytest.mark.parametrize("name", ["agentd.service", "agent-controller.service"])
+def test_a_reload_needs_no_package_more(units, name):
+    """A minimal Debian has no /bin/kill (procps); its shell is there, and knows the signal."""
+    [command] = re.findall(r"^ExecReload=(.*)$", (units / name).read_text(encoding="utf-8"), re.MULTILINE)
+    assert command == "/bin/sh -c 'kill -HUP $MAINPID'"
+
+
 def test_documentation_is_ours():
     pages = {path.stem for path in (REPOSITORY / "docs" / "man").glob("*.scd")}
     for unit in (DEPLOY / "systemd").glob("agent*"):  # the rest are drop-ins of theirs

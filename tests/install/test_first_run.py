@@ -176,6 +176,7 @@ def test_removing_it_leaves_the_routes_and_purging_it_no_file(machine):
         machine.must(command)
     routes = machine.run("ip route show table 119").stdout
     assert ADDRESS in routes
+    machine.must("systemctl reload agentd")
     machine.must(f"dpkg -i /root/{package.name}")  # an upgrade to itself: the agent starts anew
     assert machine.run("systemctl is-active agentd.service").stdout == "active\n"
     machine.must("apt-get remove -y fingerpost")
