@@ -136,7 +136,8 @@ struct egress_pod_value {
 
 /* "egress_doors", HASH of __u32 by nat_addr: the gateways of all sets. The value is 1. */
 
-/* "egress_bridges", HASH of __u32 by ifindex: the bridge that a pod's interface is a port of. */
+/* "egress_bridges", HASH of __u32 by ifindex: the bridge that a pod's interface is a port of; and
+ * of an interface by which this node is a host in one of its VLANs, the bridge behind it. */
 
 /*
  * "egress_seen", HASH of __u32 by ifindex: interfaces from which packets are forwarded as they are.

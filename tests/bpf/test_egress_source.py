@@ -139,3 +139,45 @@ def test_a_known_neighbour_behind_a_bridge(client, family, bridge):
     assert client.send("client_in", other, "port2").verdict == SHOT
     assert client.send("client_in", bridged(family, bridge), "port1").verdict == REDIRECT
     assert client.drops() == {"source": 1}
+
+
+@pytest.fixture(name="gateway")
+def gateway_fixture(client, family):
+    """The bridge has no address: the route to the pod leads to a veth whose other end is a port."""
+    net, own, pod = BRIDGED[family]
+    nodad = " nodad" if family == 6 else ""
+    client.world.ip(f"""link add br9 type bridge
+link add br9.100 type veth peer name gate9
+link add port1 type veth peer name port1p
+link add port2 type veth peer name port2p
+link set gate9 master br9
+link set port1 master br9
+link set port2 master br9
+link set gate9 up
+link set port1 up
+link set port2 up
+link set br9 up
+link set br9.100 up
+address add {own}/{net.split('/')[1]} dev br9.100{nodad}
+""")
+    for name in ("br9", "br9.100", "port1", "port2"):
+        client.world.index[name] = socket.if_nametoindex(name)
+    for name in ("br9.100", "port1", "port2"):
+        client.maps["egress_bridges"][client.world.index[name]] = client.world.index["br9"]
+    go_out(client, family)
+    client.pod(pod)
+    yield pod
+    client.world.ip("link del br9\nlink del br9.100\nlink del port1\nlink del port2\n")
+
+
+def test_a_gateway_in_a_vlan(client, family, gateway):
+    """As behind the bridge itself: who is first has the pod's hardware address, and no other port is the pod's."""
+    client.world.ip(f"neighbour add {gateway} lladdr {PORT_MAC} dev br9.100 nud permanent\n")
+    sent, other = bridged(family, gateway), bridged(family, gateway, "02:00:00:00:09:06")
+    assert client.send("client_in", other, "port2").verdict == SHOT
+    assert client.send("client_in", sent, "pod1").verdict == SHOT, "not behind the bridge"
+    assert client.send("client_in", sent, "port1").verdict == REDIRECT
+    assert client.send("client_in", sent, "port2").verdict == SHOT
+    assert client.drops() == {"source": 3}
+    del client.maps["egress_bridges"][client.world.index["port1"]]  # it is gone
+    assert client.send("client_in", sent, "port2").verdict == REDIRECT

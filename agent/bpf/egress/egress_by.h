@@ -8,10 +8,11 @@
  * another one than the last time, and what it says is kept with the pod: so nobody has to tell the
  * programs of a pod's interface, and a packet of an established pod costs one comparison.
  *
- * A route to pods behind a bridge leads to the bridge, and not to one of its ports. There it is the
- * port that the agent has found the address behind. Where it has found none, the port of the first
- * packet is the pod's, as long as that port is in the bridge; and the first packet has to have the
- * hardware address that the kernel knows of the pod, if it knows one.
+ * A route to pods behind a bridge leads to the bridge, or to this node's interface in a VLAN of it,
+ * and not to one of its ports. There it is the port that the agent has found the address behind.
+ * Where it has found none, the port of the first packet is the pod's, as long as that port is in
+ * the bridge; and the first packet has to have the hardware address that the kernel knows of the
+ * pod, if it knows one.
  */
 #pragma once
 
@@ -29,16 +30,19 @@ ALWAYS_INLINE int is_sender(struct __sk_buff *skb, const __u8 *mac)
     return !differ;
 }
 
-/* Whether a pod's address is behind the bridge `fib` names, and may be behind this port, where
- * `known` is the port that it has spoken by. */
+/* Whether a pod's address is behind the bridge that the route leads to, and may be behind this
+ * port, where `known` is the port that it has spoken by. */
 ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct way *way, __u32 known)
 {
-    __u32 in = skb->ifindex;
-    const __u32 *bridge = bpf_map_lookup_elem(&egress_bridges, &in);
-    if (!bridge || *bridge != way->fib.ifindex)
+    __u32 in = skb->ifindex, out = way->fib.ifindex;
+    const __u32 *bridge = bpf_map_lookup_elem(&egress_bridges, &out);
+    if (bridge)
+        out = *bridge;
+    bridge = bpf_map_lookup_elem(&egress_bridges, &in);
+    if (!bridge || *bridge != out)
         return 0;
     bridge = known ? bpf_map_lookup_elem(&egress_bridges, &known) : NULL;
-    if (bridge && *bridge == way->fib.ifindex)
+    if (bridge && *bridge == out)
         return 0;
     if (way->answer || way->unresolved)
         return 1;

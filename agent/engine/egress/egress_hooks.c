@@ -5,7 +5,8 @@
  * Interfaces are found as NAT finds them (plan/nat/nat_hooks.h), and each program stands behind
  * NAT's in the same place: a packet to a Service is none of egress' business. While no pod has to
  * use a gateway, and unknown pods may pass, what pods get is not looked at, and what they send only
- * if there are gateways at all: no pod speaks to them, or for them, under another's address.
+ * if there are gateways at all: no pod speaks to them, or for them, under another's address. What
+ * the ports of a bridge have seen is not looked at again (plan/egress/egress_ports.h).
  *
  * A pod may send before its interface has a program, or while no agent runs. Where unknown pods are
  * held, a guard on uplinks stops what is forwarded from interfaces that nobody has seen to.
@@ -21,6 +22,7 @@
 #include "base/text.h"
 #include "faults/egress.h"
 #include "faults/raise.h"
+#include "plan/egress/egress_ports.h"
 #include "plan/nat/nat.h"
 #include "plan/nat/nat_hooks.h"
 
@@ -171,10 +173,11 @@ static void tell_tunnels(const struct egress_engine *egress, const nat_attachmen
         egress_gate_set_by_route(egress->gateway.gate, tunnels, count);
 }
 
-/* The interfaces of pods, and the uplinks of a gateway, as NAT finds them. `faults`: of those that
- * can have no program; where NAT is on, it tells itself of what it can't serve either. */
+/* The interfaces of pods, and the uplinks of a gateway, as NAT finds them. `ports`: those of pods'
+ * bridges. `faults`: of those that can have no program; where NAT is on, it tells itself of what it
+ * can't serve either. */
 static int list_hooks(const struct egress_engine *egress, nat_attachment_list *ret_wanted,
-                      struct faults *faults)
+                      struct sorted *ports, struct faults *faults)
 {
     AUTOFAULTS struct faults not_ours = { 0 };
     AUTOVEC nat_attachment_list all = { 0 };
@@ -195,8 +198,12 @@ static int list_hooks(const struct egress_engine *egress, nat_attachment_list *r
     r = push_lo(egress, ret_wanted);
     if (r == 0)
         r = plan_nat_hooks(&known, &all, egress->board->nat_plane ? &not_ours : faults);
+    if (r == 0)
+        r = plan_egress_ports(known.links, &all, ports);
     vec_each(const struct nat_attachment, it, &all) {
-        if (r == 0)
+        const bool seen =
+            it->hook == NAT_HOOK_POD_IN && plan_egress_is_seen(known.links, ports, it->ifindex);
+        if (r == 0 && !seen)
             r = push_hooks(egress, ret_wanted, it, faults);
     }
     if (r == 0)
@@ -235,33 +242,18 @@ static int tell_guard(const struct egress_engine *egress)
     return egress_plane_see(egress->plane, &seen);
 }
 
-/* Tells the programs which bridges pods' interfaces are ports of. */
-static int tell_bridges(const struct egress_engine *egress, const nat_attachment_list *wanted)
-{
-    AUTOSORTED struct sorted ports = SORTED(struct egress_port, egress_port_cmp);
-    const struct sorted *links = kernel_links(egress->kernel);
-    vec_each(const struct nat_attachment, it, wanted) {
-        const struct link *link = link_find(links, it->ifindex);
-        const struct link *bridge = link ? link_port_of(links, link) : NULL;
-        const struct egress_port port = { it->ifindex, bridge ? bridge->ifindex : 0 };
-        int r = bridge && it->hook == EGRESS_HOOK_CLIENT_IN ? sorted_put(&ports, &port) : 0;
-        if (r < 0)
-            return r;
-    }
-    return egress->plane ? egress_plane_set_ports(egress->plane, &ports) : 0;
-}
-
 int egress_hooks_follow(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFAULTS struct faults interfaces = { 0 };
     AUTOVEC nat_attachment_list wanted = { 0 };
+    AUTOSORTED struct sorted ports = SORTED(struct egress_port, egress_port_cmp);
     uint32_t repairs = 0;
     int r = tell_guard(egress); /* who has his program already goes on when the guard comes */
     if (r >= 0)
-        r = list_hooks(egress, &wanted, &interfaces);
-    if (r == 0)
-        r = tell_bridges(egress, &wanted);
+        r = list_hooks(egress, &wanted, &ports, &interfaces);
+    if (r == 0 && egress->plane)
+        r = egress_plane_set_ports(egress->plane, &ports);
     if (r >= 0)
         r = nat_hooks_sync(egress->hooks, wanted.items, wanted.count, &repairs, &faults);
     if (r < 0)

@@ -153,3 +153,8 @@ void egress_client_free(struct egress_client *client)
     free(client->egresses);
     free(client);
 }
+
+int egress_port_cmp(const void *a, const void *b)
+{
+    return CMP(((const struct egress_port *)a)->ifindex, ((const struct egress_port *)b)->ifindex);
+}

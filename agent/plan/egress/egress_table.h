@@ -119,3 +119,9 @@ DEFINE_CLEANUP(struct egress_set *, egress_set_free);
 DEFINE_CLEANUP(struct egress_policy *, egress_policy_free);
 DEFINE_CLEANUP(struct egress_pod *, egress_pod_free);
 DEFINE_CLEANUP(struct egress_client *, egress_client_free);
+
+/* The bridge behind an interface: that it is a port of, or in one of whose VLANs it is. */
+struct egress_port {
+    uint32_t ifindex, bridge;
+};
+int egress_port_cmp(const void *a, const void *b); /* by ifindex */

@@ -7,12 +7,6 @@
 
 #include "apply/egress/plane_inside.h"
 #include "apply/nat/maps/walk.h"
-#include "base/macro.h"
-
-int egress_port_cmp(const void *a, const void *b)
-{
-    return CMP(((const struct egress_port *)a)->ifindex, ((const struct egress_port *)b)->ifindex);
-}
 
 int egress_ports_adopt(struct egress_plane *plane)
 {

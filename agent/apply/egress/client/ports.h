@@ -2,14 +2,7 @@
 /* The bridges that pods' interfaces are ports of: "egress_bridges" of bpf/egress_abi.h. */
 #pragma once
 
-#include <stdint.h>
-
 #include "apply/egress/plane.h"
-
-struct egress_port {
-    uint32_t ifindex, bridge;
-};
-int egress_port_cmp(const void *a, const void *b); /* by ifindex */
 
 /* Makes the ports those of the map, by difference; `ports`: struct egress_port by
  * egress_port_cmp(). Returns how many were changed, or -errno. */
