@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "engine/egress/egress_hooks.h"
+#include "engine/egress/egress_settings.h"
 #include "engine/egress/egress_upkeep.h"
 #include "engine/facts.h"
 #include "faults/egress.h"
@@ -359,7 +360,11 @@ static int follow_node(struct egress_engine *egress, struct round *round)
                 ? egress_gateway_follow(&egress->gateway, &facts, egress->kernel, &faults)
                 : 0;
     egress_report(egress, "gateway", &faults);
-    return r < 0 ? r : egress_hooks_follow(egress, round);
+    if (r >= 0)
+        r = egress_hooks_follow(egress, round);
+    if (r >= 0)
+        egress_settings_tell(egress);
+    return r;
 }
 
 static int prove(struct egress_engine *egress, struct round *round)

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Forwarding of the interfaces that egress' programs are on; see egress_settings.h. Asked with the
+ * hooks: the kernel tells of a change (RTM_NEWNETCONF).
+ *
+ * The programs ask for routes by bpf_fib_lookup(), for which the interface that a packet came in by
+ * has to forward, in IPv6 as well. The kernel itself forwards IPv6 by the switch of all alone, so
+ * that nothing else fails where one interface does not: not even service NAT, which leaves such a
+ * packet to the kernel. A client's packet is dropped; a gateway takes itself for one in a pod, and
+ * sends out of the interface that a packet came in by.
+ *
+ * A cause is told once: service NAT and Pods tell of a whole family, and of IPv4's interfaces.
+ */
+#include "engine/egress/egress_settings.h"
+
+#include <string.h>
+
+#include "apply/settings.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "engine/egress/egress_state.h"
+#include "faults/egress.h"
+#include "faults/raise.h"
+
+enum { LO_INDEX = 1 }; /* of the loopback, in each network namespace */
+
+static const struct {
+    enum ip_family family;
+    const char *name, *all;
+} families[] = {
+    { IP_V4, "ipv4", "net.ipv4.ip_forward" },
+    { IP_V6, "ipv6", "net.ipv6.conf.all.forwarding" },
+};
+
+/* What can't be read is not there: an interface that went, a kernel without the protocol. */
+static bool is_off(const char *key)
+{
+    long value;
+    return key && setting_read(key, &value) == 0 && value == 0;
+}
+
+static bool has_clients(const struct egress_engine *egress, enum ip_family family)
+{
+    sorted_each(struct egress_pod *, pod, &egress->plan.pods) {
+        if ((*pod)->is_client && (*pod)->address.family == family)
+            return true;
+    }
+    return false;
+}
+
+static bool is_told_elsewhere(const struct egress_engine *egress)
+{
+    return egress->config->services.enabled || egress->config->pods.enabled;
+}
+
+/* The interfaces by which pods send; one fault names the first that is off. */
+static void tell_pods(const struct egress_engine *egress, size_t at, struct faults *faults)
+{
+    AUTOFREE char *first = NULL;
+    int64_t count = 0;
+    vec_each(const struct nat_attachment, it, &egress->attached) {
+        AUTOFREE char *key = it->hook == EGRESS_HOOK_CLIENT_IN
+                                 ? setting_key(families[at].name, it->name, "forwarding")
+                                 : NULL;
+        if (!is_off(key))
+            continue;
+        if (count++ == 0)
+            first = TAKE_PTR(key);
+    }
+    if (count)
+        fault_raise(faults, first, egress_pod_interface_not_forwarding, .others = count - 1,
+                    .setting = first);
+}
+
+static void tell_uplinks(const struct egress_engine *egress, size_t at, struct faults *faults)
+{
+    vec_each(const struct nat_attachment, it, &egress->attached) {
+        AUTOFREE char *key = it->hook == EGRESS_HOOK_GATEWAY_IN && it->ifindex != LO_INDEX
+                                 ? setting_key(families[at].name, it->name, "forwarding")
+                                 : NULL;
+        if (is_off(key))
+            fault_raise(faults, key, egress_uplink_not_forwarding, .setting = key);
+    }
+}
+
+static void tell_family(const struct egress_engine *egress, size_t at, struct faults *faults)
+{
+    const enum ip_family family = families[at].family;
+    const bool clients = egress->plane && has_clients(egress, family);
+    const bool elsewhere = is_told_elsewhere(egress);
+    if (is_off(families[at].all)) { /* a gateway in a pod needs no forwarding */
+        if (clients && !elsewhere)
+            fault_raise(faults, families[at].all, egress_forwarding_off,
+                        .setting = families[at].all);
+        return;
+    }
+    if (clients && (family == IP_V6 || !elsewhere))
+        tell_pods(egress, at, faults);
+    if (egress->gateway.gate && (family == IP_V6 || !egress->config->services.enabled))
+        tell_uplinks(egress, at, faults);
+}
+
+void egress_settings_tell(struct egress_engine *egress)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    for (size_t at = 0; at < ARRAY_SIZE(families); at++)
+        tell_family(egress, at, &faults);
+    egress_report(egress, "settings", &faults);
+}
