@@ -7,12 +7,16 @@
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "apply/netlink/nl.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 #include "plan/nat/nat_roles.h"
+
+enum { VALUE_MAX = 64 }; /* bytes of a setting */
 
 static struct link_facts facts_of(const struct visit *visit)
 {
@@ -93,6 +97,38 @@ static void check_uplinks(struct visit *visit)
         visit_good(visit, "%s", text_str(&names));
 }
 
+static bool is_zero(const char *key)
+{
+    AUTOFREE char *path = text_format("/proc/sys/%s", key);
+    AUTOFREE char *content = NULL;
+    size_t size;
+    return path && file_read(path, VALUE_MAX, &content, &size) == 0 &&
+           strtol(content, NULL, 10) == 0;
+}
+
+/* Programs find no route for what comes by an interface that does not forward, in IPv6 as well. Of
+ * a node that forwards nothing machine.sysctl tells. */
+static void check_forwarding(struct visit *visit, const struct link *link, const char *family,
+                             const char *all)
+{
+    AUTOFREE char *key = text_format("net/%s/conf/%s/forwarding", family, link->name);
+    AUTOFREE char *remedy = text_format("sysctl -w %s=1", key);
+    if (!is_zero(all) && is_zero(key))
+        visit_fail(visit, remedy, "%s is 0: what a pod sends by %s is not forwarded", key,
+                   link->name);
+}
+
+static void check_ends(struct visit *visit, const struct link_facts *facts)
+{
+    sorted_each(const struct link, link, facts->links) {
+        if (!nat_is_pods(facts, link) && !(link->peer_away && link_port_of(facts->links, link)))
+            continue;
+        check_forwarding(visit, link, "ipv4", "net/ipv4/ip_forward");
+        if (visit->config->egress.enabled)
+            check_forwarding(visit, link, "ipv6", "net/ipv6/conf/all/forwarding");
+    }
+}
+
 static void check_pods(struct visit *visit)
 {
     int64_t count = 0;
@@ -110,6 +146,7 @@ static void check_pods(struct visit *visit)
             visit_fail(visit, "name it in one of the two alone",
                        "%s is in services.uplinks and in services.podInterfaces", link->name);
     }
+    check_ends(visit, &facts);
     if (visit->findings->list.count == before)
         visit_good(visit, "%lld of pods now", (long long)count);
 }

@@ -174,6 +174,15 @@ def program_of_xdp(patient):
 
 
 @contextlib.contextmanager
+def pod_not_forwarding(patient, family):
+    """An interface of pods, where clients of gateways are, is alone without forwarding."""
+    with settings(patient, egress={"enabled": True}), \
+            ip(patient, "link add vethf type veth peer name peerf;link set vethf up", "link del vethf"), \
+            sysctl(patient, f"net/ipv{family}/conf/vethf/forwarding", 0):
+        yield
+
+
+@contextlib.contextmanager
 def sysctl(patient, key, value):
     with patient.node.entered():
         old = open(f"/proc/sys/{key}").read()

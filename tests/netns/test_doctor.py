@@ -11,8 +11,8 @@ from doctor_mistakes import (
     CLAIMS, CNI, CONTAINERD, OURS, PLUGIN, Patient, address_twice, answer_of, bandwidth_before_tcx, bird,
     claims_without_right, consul_answers, consul_certificate, dead_bird, deaf_bird, etc, etcd_answers,
     etcd_certificate, fou_port_taken, ip, kube_certificate, manifest, nft, no_config, node_object, nodes,
-    opened_and_dropped, opened_by_another, our_routes, pins_of, pods_among_services, port, program_of_xdp,
-    settings, small_buffer, small_disk, sysctl, text_of_config,
+    opened_and_dropped, opened_by_another, our_routes, pins_of, pod_not_forwarding, pods_among_services, port,
+    program_of_xdp, settings, small_buffer, small_disk, sysctl, text_of_config,
 )
 from lab import Lab, objects
 from lab.authority import DAY
@@ -101,6 +101,8 @@ MISTAKES = {
     "both": (
         lambda p: settings(p, services__podInterfaces=["veth*", "eth0"]), "link.pods", "eth0", "one of the two",
     ),
+    "pod-forwarding4": (lambda p: pod_not_forwarding(p, 4), "link.pods", "net/ipv4/conf/vethf/forwarding is 0", "sysctl -w"),
+    "pod-forwarding6": (lambda p: pod_not_forwarding(p, 6), "link.pods", "net/ipv6/conf/vethf/forwarding is 0", "sysctl -w"),
     "mtu": (lambda p: ip(p, "link set eth0 mtu 1400", "link set eth0 mtu 1500"), "link.mtu", "1500", "smaller MTU"),
     "ipvs": (lambda p: ip(p, "link add kube-ipvs0 type bridge", "link del kube-ipvs0"), "rival.proxy", "kube-ipvs0", "other proxy"),
     "cilium": (lambda p: ip(p, "link add cilium_host type bridge", "link del cilium_host"), "rival.proxy", "cilium_host", "other proxy"),
