@@ -11,12 +11,14 @@
  *            bridge on a network of pods or with pods' ports, and has no others (a NIC)
  *   uplink   routes lead by it to other routers, a default route among them; or it is a tunnel
  *            between nodes (VXLAN, Geneve)
- *   pod      a veth whose other end is in another network namespace
+ *   pod      a veth whose other end is in another network namespace, and that is on no network but
+ *            the pods', as far as they are known
  *   uplink   it is on a network that is not the pods'
  *
  * A pod that routes for others thus stays a pod, and the veth of a node that is itself a container
- * is an uplink. A network of containers that are no pods (docker0) is served as pods are; whether
- * its packets count as a pod's is not said by the interface where pods' networks are known.
+ * is an uplink: to a pod beside its own network leads a host route. A network of containers that
+ * are no pods (docker0) is served as pods are; whether its packets count as a pod's is not said by
+ * the interface where pods' networks are known.
  *
  * Routes of all tables count. One that goes leaves the interface as it is until the kernel is read
  * anew, every few minutes: a session of a routing daemon that flaps moves no program.
@@ -86,6 +88,7 @@ struct routed {
     bool to_pod;     /* straight to one */
     bool to_pod_net; /* straight to a network of pods */
     bool to_others;  /* straight to a network or host that is no pod's */
+    bool to_network; /* ... to a network, where the family's pod networks are known */
 };
 
 static bool is_way(const struct routed *routed)
@@ -103,6 +106,30 @@ static bool is_pods(const struct link_facts *facts, const struct prefix *net)
     return false;
 }
 
+static bool knows_pods(const struct link_facts *facts, enum ip_family family)
+{
+    for (size_t i = 0; i < facts->pod_net_count; i++) {
+        if (facts->pod_nets[i].ip.family == family)
+            return true;
+    }
+    return false;
+}
+
+static void lead_to(const struct link_facts *facts, const struct prefix *net, struct routed *routed)
+{
+    const bool is_host = net->length == ip_bits(&net->ip);
+    if (net->ip.family == IP_NONE) {
+        routed->to_routers = true;
+    } else if (!is_pods(facts, net)) {
+        routed->to_others = true;
+        routed->to_network |= !is_host && knows_pods(facts, net->ip.family);
+    } else if (is_host) {
+        routed->to_pod = true;
+    } else {
+        routed->to_pod_net = true;
+    }
+}
+
 static struct routed routed_by(const struct link_facts *facts, const struct link *link)
 {
     const struct link_way first = { .ifindex = link->ifindex };
@@ -111,16 +138,8 @@ static struct routed routed_by(const struct link_facts *facts, const struct link
         const struct link_way *way = sorted_at(facts->ways, i);
         if (way->ifindex != link->ifindex)
             break;
-        if (way->kind != WAY_PLAIN)
-            continue; /* WAY_PLAIN says so, too */
-        if (way->net.ip.family == IP_NONE)
-            routed.to_routers = true;
-        else if (!is_pods(facts, &way->net))
-            routed.to_others = true;
-        else if (way->net.length == ip_bits(&way->net.ip))
-            routed.to_pod = true;
-        else
-            routed.to_pod_net = true;
+        if (way->kind == WAY_PLAIN) /* the others say so, too */
+            lead_to(facts, &way->net, &routed);
     }
     return routed;
 }
@@ -186,7 +205,7 @@ enum nat_role nat_found_role(const struct link_facts *facts, const struct link *
         return NAT_ROLE_POD;
     if (routed.to_routers || is_tunnel(link))
         return NAT_ROLE_UPLINK;
-    if (link->peer_away)
+    if (link->peer_away && !routed.to_network)
         return NAT_ROLE_POD;
     return routed.to_others ? NAT_ROLE_UPLINK : NAT_ROLE_NONE;
 }

@@ -160,6 +160,28 @@ static void a_node_that_is_a_container(void **state) /* kind, and tests */
     assert_role(&fixture, "veth1", NAT_ROLE_POD);
 }
 
+/* A wire to another machine that is a container: no router is behind it. */
+static void a_network_of_a_container(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    put_pod(&fixture, "eth1", "192.168.7.0/24");
+    put_pod(&fixture, "eth2", "fd07::/64");
+    put_pod(&fixture, "vetha", "192.168.7.9/32"); /* a second network of a pod */
+    put_pod(&fixture, "vethb", "10.244.5.0/30");  /* a network of the pod's own */
+    put_pod(&fixture, "vethc", NULL);
+    assert_role(&fixture, "eth1", NAT_ROLE_UPLINK);
+    assert_role(&fixture, "eth2", NAT_ROLE_UPLINK);
+    assert_role(&fixture, "vetha", NAT_ROLE_POD);
+    assert_role(&fixture, "vethb", NAT_ROLE_POD);
+    assert_role(&fixture, "vethc", NAT_ROLE_POD);
+    fixture.known = 1; /* of IPv4 alone: an IPv6 network may be a pod's */
+    assert_role(&fixture, "eth1", NAT_ROLE_UPLINK);
+    assert_role(&fixture, "eth2", NAT_ROLE_POD);
+    fixture.known = 0;
+    assert_role(&fixture, "eth1", NAT_ROLE_POD);
+}
+
 static void ports_of_a_bond_and_of_a_vrf(void **state)
 {
     (void)state;
@@ -183,6 +205,7 @@ int main(void)
         cmocka_unit_test(without_ethernet_headers),
         cmocka_unit_test(bridged_pods),
         cmocka_unit_test(a_node_that_is_a_container),
+        cmocka_unit_test(a_network_of_a_container),
         cmocka_unit_test(ports_of_a_bond_and_of_a_vrf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
