@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "apply/netlink/nl.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 #include "plan/nat/nat_roles.h"
