@@ -30,11 +30,12 @@ ALLOWED = {
     "plan": (
         ("base", "faults", "format", "config", "model", "store", "bpf/abi.h", "bpf/flow_abi.h"), ("kernel",)
     ),
+    "detect": (("base", "faults", "config", "model", "store", "plan", "status"), ()),
     "pools": (("base", "faults", "format", "config", "model", "store", "plan", "status"), ()),
     "standing": (("base", "faults", "format", "loop", "config", "plan", "status"), ("libsystemd",)),
     "apply": (
         (
-            "base", "faults", "loop", "status", "plan/routes/route_table.h", "plan/nat/nat_table.h",
+            "base", "faults", "loop", "status", "detect/facts.h", "plan/routes/route_table.h", "plan/nat/nat_table.h",
             "plan/link_table.h", "plan/egress/egress_table.h", "plan/claims/kept_table.h", "plan/firewall/opening_table.h",
             "bpf/abi.h", "bpf/flow_abi.h",
             "bpf/egress_abi.h",
@@ -46,7 +47,7 @@ ALLOWED = {
     "bpf": ((), ("libbpf", "kernel")),
     "status": (("base", "faults", "bpf/abi.h", "bpf/flow_abi.h", "bpf/egress_abi.h"), ()),
     "engine": (
-        ("base", "faults", "loop", "config", "model", "store", "plan", "apply", "status"),
+        ("base", "faults", "loop", "config", "model", "store", "plan", "detect", "apply", "status"),
         ("libsystemd",),
     ),
     "health": (("base", "faults", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
@@ -85,7 +86,7 @@ ALLOWED = {
     # What a check looks at, it reads as the agent does.
     "doctor": (
         (
-            "base", "config", "client", "model", "store", "plan", "apply/mirror/kernel.h", "apply/firewall/firewall.h",
+            "base", "faults/fault_type.h", "config", "client", "model", "store", "plan", "detect", "apply/mirror/kernel.h", "apply/host_facts.h", "apply/firewall/firewall.h",
             "apply/firewall/inlet.h", "apply/nat/host/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h",
             "apply/netlink/neighbour.h", "apply/segment/segment_socket.h", "apply/segment/segment_frame.h",
             "source/conflicts.h", "source/manifest.h", "bpf/abi.h", "bpf/egress_abi.h",

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A detector: one judgement about facts, as a row of a table.
+ *
+ * The function is pure: no system call, no clock, no log. It adds the faults that the facts show at
+ * this moment. How long a fault has to be seen before it is raised, and how long it stays when it
+ * is seen no more, are columns of the row (detection.h). agentd runs the rows of its tables
+ * (engine/detectors/), and `agentctl doctor` asks single ones, with the same facts and the same
+ * words.
+ *
+ * How to add one: docs/contributing.md.
+ */
+#pragma once
+
+#include "base/fault.h"
+#include "detect/facts.h"
+#include "faults/fault_type.h"
+
+enum { DETECTOR_CODES = 8 };
+
+struct detector {
+    const char *name;                               /* "tracking"; no other row has it */
+    const char *subsystem, *group;                  /* of the book of faults */
+    const struct fault_type *codes[DETECTOR_CODES]; /* all that it raises; NULL behind the last */
+    unsigned facts;    /* kinds of facts (enum fact_kind) that it judges by */
+    int64_t period_ms; /* how often agentd reads these; a multiple of DETECTORS_PERIOD_MS */
+    int64_t hold_ms;   /* a fault is raised when it was seen for so long; 0: at once */
+    int64_t linger_ms; /* it is cleared when it was not seen for so long; 0: at once */
+    /* Whether agentd judges this at all; NULL: always. doctor does where its check is made. */
+    bool (*wanted)(const struct config *config);
+    void (*detect)(const struct detector_facts *facts, struct faults *faults);
+};
+
+enum { DETECTORS_PERIOD_MS = 1000 };
+
+/* The tables of detectors, by subject; each ends with a NULL name. */
+extern const struct detector host_detectors[];
+
+/* All of them that read facts periodically; ends with NULL. */
+extern const struct detector *const detector_tables[];
+
+/* The detector of a name; NULL: there is none. */
+const struct detector *detector_find(const char *name);
