@@ -14,6 +14,7 @@
 
 #include "apply/firewall/inlet.h"
 #include "base/files/file.h"
+#include "apply/host_facts.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 
@@ -24,7 +25,6 @@ DEFINE_CLEANUP(struct inlet *, inlet_close);
 enum {
     BGP_PORT = 179,
     HEALTH_PORTS_MAX = 3, /* of Services that are asked for: one is enough to see */
-    TABLE_FULL_PERCENT = 90,
     VALUE_MAX = 64,
 };
 
@@ -130,19 +130,16 @@ static long read_number(const char *path)
 
 static void check_conntrack(struct visit *visit)
 {
-    const long count = read_number(CONNTRACK "nf_conntrack_count");
-    const long most = read_number(CONNTRACK "nf_conntrack_max");
-    if (count < 0 || most <= 0)
+    struct detector_facts facts = { .config = visit->config };
+    host_facts_read(FACT_TRACKING, &facts);
+    if (!facts.tracking.known) {
         visit_skip(visit, "this kernel tracks no connections");
-    else if (count >= most / 100 * TABLE_FULL_PERCENT)
-        visit_fail(visit,
-                   "sysctl -w net.netfilter.nf_conntrack_max=N with twice as much; see whose they "
-                   "are: conntrack -L",
-                   "%ld of %ld connections are tracked: packets of new ones are dropped when "
-                   "the table is full",
-                   count, most);
-    else
-        visit_good(visit, "%ld of %ld connections", count, most);
+        return;
+    }
+    const long long count = facts.tracking.count, most = facts.tracking.most;
+    AUTOFREE char *figures = text_format("%lld of %lld connections: ", count, most);
+    if (!visit_detect(visit, detector_find("tracking"), &facts, figures ? figures : ""))
+        visit_good(visit, "%lld of %lld connections", count, most);
 }
 
 /* Before Linux 6.0: a helper reads what clients say, and expects connections by it. */

@@ -63,3 +63,19 @@ void visit_fail(struct visit *visit, const char *remedy, const char *format, ...
     add(visit, VERDICT_FAILED, remedy, format, args);
     va_end(args);
 }
+
+bool visit_detect(struct visit *visit, const struct detector *detector,
+                  const struct detector_facts *facts, const char *figures)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    detector->detect(facts, &faults);
+    if (faults.incomplete)
+        visit->error = -ENOMEM;
+    vec_each(const struct fault, fault, &faults.list) {
+        if (fault->type->severity == FAULT_NOTICE)
+            visit_warn(visit, fault->remedy, "%s%s", figures, fault->message);
+        else
+            visit_fail(visit, fault->remedy, "%s%s", figures, fault->message);
+    }
+    return faults.list.count > 0;
+}

@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/macro.h"
 #include "config/config.h"
+#include "detect/detector.h"
 #include "doctor/finding.h"
 #include "store/store.h"
 
@@ -40,6 +41,11 @@ void visit_skip(struct visit *visit, const char *format, ...) PRINTF_LIKE(2, 3);
 /* What is wrong: with what to do about it. A warning leaves the exit status alone. */
 void visit_warn(struct visit *visit, const char *remedy, const char *format, ...) PRINTF_LIKE(3, 4);
 void visit_fail(struct visit *visit, const char *remedy, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* A detector's judgement of the facts as they are now, with the words of the catalogue; `figures`
+ * stand before each message. Returns whether it found something. */
+bool visit_detect(struct visit *visit, const struct detector *detector,
+                  const struct detector_facts *facts, const char *figures);
 
 /* The tables of checks; each ends with a NULL name. */
 extern const struct check machine_checks[];

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "engine/conflicts/conflict_engine.h"
+#include "engine/detectors/detector_engine.h"
 #include "engine/egress/egress_engine.h"
 #include "engine/events/event_engine.h"
 #include "engine/firewall/firewall_engine.h"
@@ -33,6 +34,7 @@ static const struct engine_ops *const own_table[] = {
     &event_engine_ops,    /* writes to the API alone */
     &waiting_engine_ops,  /* writes nothing */
     &conflict_engine_ops, /* likewise */
+    &detector_engine_ops, /* likewise */
     NULL,
 };
 

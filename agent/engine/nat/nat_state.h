@@ -81,7 +81,6 @@ struct nat_engine {
     struct nat_watch *watch; /* of who listens in the stack; NULL: not opened yet */
     bool judged;             /* netfilter has somebody who judges, or may have */
     bool seals;              /* XFRM has policies */
-    bool tracking_full;      /* the table of tracked connections is nearly so */
     uint32_t generation;     /* of nftables' rules, when it was looked last; 0: unknown */
     char early[128];         /* the first chain of nftables at ingress; "": none */
     struct nat_firewall firewall;

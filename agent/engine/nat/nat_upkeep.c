@@ -140,7 +140,6 @@ static bool look_at_listeners(void *context, int64_t now_ms)
         looks_hurry(engine->upkeep.looks, engine, "firewall");
     hear_of_rules(engine);
     nat_ports_report(engine);
-    nat_tracking_report(engine);
     return false;
 }
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The engine of detectors; see detector_engine.h. Rows that judge by what no notification tells of
+ * are served by one look: it reads the facts of those that are due, once for all of them.
+ */
+#include "engine/detectors/detector_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "apply/host_facts.h"
+#include "base/clock.h"
+#include "base/macro.h"
+#include "detect/detection.h"
+
+/* A row of a table, with what it has seen. */
+struct watch {
+    const struct detector *detector;
+    struct detection detection;
+    int64_t next_ms; /* monotonic: when its facts are read again */
+};
+
+struct detector_engine {
+    struct engine engine; /* first: it is all that the pass knows of */
+    struct engine_setup setup;
+    VEC(struct watch) watches;
+};
+
+static struct detector_engine *of(struct engine *engine)
+{
+    return (struct detector_engine *)engine;
+}
+
+static void report(const struct detector_engine *engine, const struct watch *watch)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    detection_report(&watch->detection, &faults);
+    (void)fault_book_replace(engine->setup.status->faults, watch->detector->subsystem,
+                             watch->detector->group, &faults, clock_wall_ms());
+}
+
+static bool is_wanted(const struct detector_engine *engine, const struct detector *detector)
+{
+    return !detector->wanted || detector->wanted(engine->setup.config);
+}
+
+/* Without memory it stays as it was, and is asked again when it is due. */
+static void run(const struct detector_engine *engine, struct watch *watch,
+                const struct detector_facts *facts, int64_t now_ms)
+{
+    watch->next_ms = now_ms + watch->detector->period_ms - DETECTORS_PERIOD_MS / 2;
+    if (detection_run(&watch->detection, watch->detector, facts, now_ms) == 0)
+        report(engine, watch);
+}
+
+static bool look(void *context, int64_t now_ms)
+{
+    struct detector_engine *engine = context;
+    struct detector_facts facts = { .config = engine->setup.config };
+    unsigned kinds = 0;
+    vec_each(const struct watch, due, &engine->watches) {
+        if (due->next_ms <= now_ms && is_wanted(engine, due->detector))
+            kinds |= due->detector->facts;
+    }
+    host_facts_read(kinds, &facts);
+    vec_each(struct watch, watch, &engine->watches) {
+        if (watch->next_ms <= now_ms && is_wanted(engine, watch->detector))
+            run(engine, watch, &facts, now_ms);
+    }
+    return false;
+}
+
+static const struct look looks[] = { { "detectors", 1000, look, NULL } };
+_Static_assert((int)DETECTORS_PERIOD_MS == 1000, "the period of the look");
+
+static void close_detectors(struct engine *engine)
+{
+    struct detector_engine *detectors = of(engine);
+    looks_drop(detectors->setup.looks, detectors);
+    vec_each(struct watch, watch, &detectors->watches)
+        detection_done(&watch->detection);
+    vec_done(&detectors->watches);
+    free(detectors);
+}
+
+static int open_detectors(const struct engine_setup *setup, struct engine **ret_engine)
+{
+    struct detector_engine *detectors = calloc(1, sizeof(*detectors));
+    if (!detectors)
+        return -ENOMEM;
+    detectors->engine.ops = &detector_engine_ops;
+    detectors->setup = *setup;
+    int r = looks_add(setup->looks, looks, ARRAY_SIZE(looks), detectors);
+    for (const struct detector *const *table = detector_tables; *table && r == 0; table++)
+        for (const struct detector *row = *table; row->name && r == 0; row++)
+            r = vec_push(&detectors->watches, (struct watch){ .detector = row });
+    if (r < 0) {
+        close_detectors(&detectors->engine);
+        return r;
+    }
+    *ret_engine = &detectors->engine;
+    return 0;
+}
+
+/* What is judged no more is forgotten. */
+static void configure(struct engine *engine, const struct config *config)
+{
+    struct detector_engine *detectors = of(engine);
+    detectors->setup.config = config;
+    vec_each(struct watch, watch, &detectors->watches) {
+        if (is_wanted(detectors, watch->detector))
+            continue;
+        detection_done(&watch->detection);
+        report(detectors, watch);
+    }
+}
+
+const struct engine_ops detector_engine_ops = {
+    .name = "detectors",
+    .open = open_detectors,
+    .close = close_detectors,
+    .configure = configure,
+};
