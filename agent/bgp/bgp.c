@@ -23,6 +23,9 @@
 #include "bgp/bgp_errors.h"
 #include "bgp/bgp_faults.h"
 #include "bgp/bgp_links.h"
+#include "bgp/bgp_peer.h"
+#include "detect/bgp.h"
+#include "detect/detection.h"
 #include "plan/link_table.h"
 #include "plan/routes/route_table.h"
 
@@ -45,40 +48,20 @@ struct bgp {
     bgp_error_list errors;
     bgp_link_list links;
     struct difference differences[BGP_FAMILIES];
-    struct difference hidden; /* of what all sessions together are to send */
-    uint64_t operations;      /* of the passes so far */
+    struct detection sessions, none; /* of the detectors of these names */
+    struct difference hidden;        /* of what all sessions together are to send */
+    uint64_t operations;             /* of the passes so far */
     bool was_reachable;
 };
 
 static void fill_peer(const struct bird_session *session, struct bgp_peer *peer)
 {
-    const struct bird_protocol *protocol = &session->protocol;
-    *peer = (struct bgp_peer){
-        .asn = protocol->asn,
-        .local_asn = protocol->local_asn,
-        .established = strcmp(protocol->bgp_state, "Established") == 0,
-        .disabled = strcmp(protocol->state, "down") == 0 && !*protocol->last_error,
-        .since_wall_ms = session->since_wall_ms,
-        .received = -1,
-        .announced = -1,
-        .exported = session->exported,
-        .filtered = session->filtered,
-        .listed = session->listed,
-    };
-    memcpy(peer->name, protocol->name, sizeof(peer->name));
-    memcpy(peer->address, protocol->neighbor, sizeof(peer->address));
-    memcpy(peer->state, protocol->bgp_state, sizeof(peer->state));
+    bgp_peer_of(&session->protocol, peer);
+    peer->since_wall_ms = session->since_wall_ms;
+    peer->exported = session->exported;
+    peer->filtered = session->filtered;
+    peer->listed = session->listed;
     memcpy(peer->bfd, session->bfd, sizeof(peer->bfd));
-    memcpy(peer->last_error, protocol->last_error, sizeof(peer->last_error));
-    for (int family = 0; family < BGP_FAMILIES; family++) {
-        const struct bird_channel *channel = &protocol->channels[family];
-        peer->exports[family] = channel->present && channel->exports;
-        peer->limited |= channel->present && channel->limited;
-        if (channel->present && channel->imported >= 0)
-            peer->received = MAX(peer->received, 0) + channel->imported;
-        if (channel->present && channel->exported >= 0)
-            peer->announced = MAX(peer->announced, 0) + channel->exported;
-    }
 }
 
 static int add_peer(struct bird_status *bird, const struct bird_session *session)
@@ -230,6 +213,8 @@ static void report_alone(struct bgp *bgp, const struct faults *silence)
     report(bgp, "silence", silence);
     memset(bgp->differences, 0, sizeof(bgp->differences));
     bgp->hidden = (struct difference){ 0 };
+    detection_done(&bgp->sessions);
+    detection_done(&bgp->none);
 }
 
 static void report_silence(struct bgp *bgp)
@@ -237,6 +222,14 @@ static void report_silence(struct bgp *bgp)
     AUTOFAULTS struct faults faults = { 0 };
     bgp_silence_faults(&bgp->options.status->bird, &faults);
     report_alone(bgp, &faults);
+}
+
+/* Runs a detector, and adds what holds; without memory that is what held before. */
+static void judge(struct detection *detection, const char *name, const struct detector_facts *facts,
+                  int64_t now_ms, struct faults *faults)
+{
+    (void)detection_run(detection, detector_find(name), facts, now_ms);
+    detection_report(detection, faults);
 }
 
 static void report_faults(struct bgp *bgp, const struct bird_view *view)
@@ -249,7 +242,10 @@ static void report_faults(struct bgp *bgp, const struct bird_view *view)
         report_alone(bgp, &silence);
         return;
     }
-    bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);
+    const struct detector_facts facts = { .bird = bird, .wall_ms = clock_wall_ms() };
+    bool undecided = bgp_sessions_may_come_up(&facts);
+    judge(&bgp->sessions, "bgp-sessions", &facts, now_ms, &sessions);
+    judge(&bgp->none, "bgp-none", &facts, now_ms, &exports);
     bgp_filter_faults(bird, bgp->options.installed, bgp->table, &filters);
     bgp_export_faults(bird, bgp->table, &exports);
     if (access(bgp->socket, F_OK) < 0 && errno == ENOENT)
@@ -360,6 +356,8 @@ void bgp_free(struct bgp *bgp)
     bird_client_free(bgp->client);
     bgp->options.status->bird.socket = NULL;
     bird_status_clear(&bgp->options.status->bird);
+    detection_done(&bgp->sessions);
+    detection_done(&bgp->none);
     vec_done(&bgp->errors);
     vec_done(&bgp->links);
     free(bgp->socket);

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "base/text.h"
 #include "base/vec.h"
 #include "status/bird_status.h"
 
@@ -23,6 +22,3 @@ typedef VEC(struct bgp_error) bgp_error_list;
  * memory BIRD's own word stands.
  */
 void bgp_errors_remember(bgp_error_list *errors, struct bird_status *bird);
-
-/* Appends the reason for which a peer is down, and fills in what to do about it. */
-void bgp_error_explain(const struct bgp_peer *peer, struct text *reason, struct text *remedy);

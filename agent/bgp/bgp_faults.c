@@ -6,16 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/text.h"
-#include "bgp/bgp_errors.h"
 #include "faults/bgp.h"
 #include "faults/raise.h"
 #include "plan/routes/route_table.h"
 
 enum { NAMED = 5 };
-
-#define CONNECT_MS (10 * SECOND_MS)
 
 void bgp_silence_faults(const struct bird_status *bird, struct faults *faults)
 {
@@ -55,12 +51,9 @@ static bool is_exported(const struct bird_status *bird, int family)
 void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct faults *faults)
 {
     static const char *const names[] = { [BGP_IPV4] = "IPv4", [BGP_IPV6] = "IPv6" };
-    if (bird_expects_none(bird))
+    /* Without any session a detector has said so. */
+    if (bird_expects_none(bird) || bird->peers.count == 0)
         return;
-    if (bird->peers.count == 0) {
-        fault_raise(faults, "BIRD", bgp_no_session);
-        return;
-    }
     for (int family = 0; family < BGP_FAMILIES; family++) {
         /* What is not learned has a fault of its own. */
         if (bird->expected[family] == 0 || bird->learned[family] == 0 || is_exported(bird, family))
@@ -68,99 +61,6 @@ void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct fa
         fault_raise(faults, names[family], bgp_family_not_exported, .family = names[family],
                     .table = table);
     }
-}
-
-static void link_fault(const struct bgp_peer *peer, const char *place, struct faults *faults)
-{
-    const char *link = peer->down_link;
-    switch (peer->down_how) {
-    case BGP_LINK_DOWN:
-        fault_raise(faults, place, bgp_interface_down, .asn = peer->asn, .interface = link);
-        break;
-    case BGP_LINK_UNPLUGGED:
-        fault_raise(faults, place, bgp_interface_unplugged, .asn = peer->asn, .interface = link);
-        break;
-    case BGP_LINK_MISSING:
-        fault_raise(faults, place, bgp_interface_missing, .asn = peer->asn, .interface = link,
-                    .session = peer->name);
-        break;
-    }
-}
-
-static void down_fault(const struct bgp_peer *peer, const char *place, struct faults *faults)
-{
-    AUTOTEXT struct text reason = { 0 }, remedy = { 0 };
-    bgp_error_explain(peer, &reason, &remedy);
-    fault_raise(faults, place, bgp_session_down, .asn = peer->asn, .reason = text_str(&reason),
-                .session = peer->name, .remedy = text_str(&remedy));
-    faults->incomplete |= text_error(&reason) < 0 || text_error(&remedy) < 0;
-}
-
-static void session_fault(const struct bgp_peer *peer, struct faults *faults)
-{
-    AUTOFREE char *place = text_format("%s %s", peer->name, peer->address);
-    if (!place)
-        faults->incomplete = true;
-    else if (peer->disabled)
-        fault_raise(faults, place, bgp_session_disabled, .session = peer->name);
-    else if (*peer->down_link)
-        link_fault(peer, place, faults);
-    else
-        down_fault(peer, place, faults);
-}
-
-/* Connecting, with nothing that has failed yet: as after a restart of BIRD. */
-static bool may_come_up(const struct bgp_peer *peer, int64_t wall_ms)
-{
-    int64_t age_ms = wall_ms - peer->since_wall_ms;
-    return !peer->disabled && !*peer->last_error && age_ms >= 0 && age_ms < CONNECT_MS;
-}
-
-static bool has_session(const struct bird_status *bird, const char *name)
-{
-    vec_each(const struct bgp_peer, peer, &bird->peers)
-        if (strcmp(peer->name, name) == 0)
-            return true;
-    return false;
-}
-
-/* Without it BIRD knows no interface, and ends each session with "Neighbor lost". */
-static void device_fault(const struct bird_status *bird, struct faults *faults)
-{
-    if (*bird->device_down)
-        fault_raise(faults, bird->device_down, bird_device_disabled, .protocol = bird->device_down);
-}
-
-static bool follows_from_device(const struct bird_status *bird, const struct bgp_peer *peer)
-{
-    return *bird->device_down && strstr(peer->last_error, "Neighbor lost");
-}
-
-static void missing_sessions(const struct bird_status *bird, struct faults *faults)
-{
-    const struct peer_expectation *expect = &bird->expect;
-    for (size_t i = 0; i < expect->name_count; i++)
-        if (!has_session(bird, expect->names[i]))
-            fault_raise(faults, expect->names[i], bgp_session_missing);
-    if (bird->peers.count > 0 && bird->peers.count < expect->count)
-        fault_raise(faults, "BIRD", bgp_sessions_few, .have = (int64_t)bird->peers.count,
-                    .expected = expect->count);
-}
-
-bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct faults *faults)
-{
-    bool undecided = false;
-    missing_sessions(bird, faults);
-    device_fault(bird, faults);
-    vec_each(const struct bgp_peer, peer, &bird->peers) {
-        if (peer->established || !bird_expects(bird, peer) || follows_from_device(bird, peer))
-            continue;
-        if (may_come_up(peer, wall_ms))
-            undecided = true;
-        else
-            session_fault(peer, faults);
-    }
-    return undecided;
 }
 
 /* True if a route of ours to that network is in the table that BIRD reads. */

@@ -8,12 +8,6 @@
 #include "base/sorted.h"
 #include "status/bird_status.h"
 
-/*
- * Sessions that are down. True if there are some that have only just been started and may yet come
- * up; these are no faults so far.
- */
-bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct faults *faults);
-
 /* BIRD can't be asked. */
 void bgp_silence_faults(const struct bird_status *bird, struct faults *faults);
 
@@ -23,7 +17,7 @@ void bgp_socket_faults(const struct bird_status *bird, struct faults *faults);
 /* True if it is a BIRD of which nothing else can be judged: it is too old. */
 bool bgp_version_faults(const struct bird_status *bird, struct faults *faults);
 
-/* There is no session at all, or none that takes the routes of a family (`export none`). */
+/* There are sessions, but none that takes the routes of a family (`export none`). */
 void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct faults *faults);
 
 /* Routes of ours that are in the kernel (`installed`) and that a peer is not given. */

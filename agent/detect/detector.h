@@ -16,14 +16,15 @@
 #include "detect/facts.h"
 #include "faults/fault_type.h"
 
-enum { DETECTOR_CODES = 8 };
+enum { DETECTOR_CODES = 12 };
 
 struct detector {
     const char *name;                               /* "tracking"; no other row has it */
     const char *subsystem, *group;                  /* of the book of faults */
     const struct fault_type *codes[DETECTOR_CODES]; /* all that it raises; NULL behind the last */
     unsigned facts;    /* kinds of facts (enum fact_kind) that it judges by */
-    int64_t period_ms; /* how often agentd reads these; a multiple of DETECTORS_PERIOD_MS */
+    int64_t period_ms; /* how often agentd reads these, in steps of DETECTORS_PERIOD_MS; 0: who
+                        * learns the facts runs the row, at once */
     int64_t hold_ms;   /* a fault is raised when it was seen for so long; 0: at once */
     int64_t linger_ms; /* it is cleared when it was not seen for so long; 0: at once */
     /* Whether agentd judges this at all; NULL: always. doctor does where its check is made. */
@@ -35,8 +36,9 @@ enum { DETECTORS_PERIOD_MS = 1000 };
 
 /* The tables of detectors, by subject; each ends with a NULL name. */
 extern const struct detector host_detectors[];
+extern const struct detector bgp_detectors[];
 
-/* All of them that read facts periodically; ends with NULL. */
+/* All of them; ends with NULL. */
 extern const struct detector *const detector_tables[];
 
 /* The detector of a name; NULL: there is none. */

@@ -9,10 +9,12 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "status/bird_status.h"
 
-/* Kinds of facts that are read from the kernel (apply/host_facts.h). */
+/* Kinds of facts: read from the kernel (apply/host_facts.h), or by whom the kind names. */
 enum fact_kind {
     FACT_TRACKING = 1 << 0,
+    FACT_BIRD = 1 << 1, /* by who polls BIRD */
 };
 
 /* The table of tracked connections. */
@@ -25,4 +27,6 @@ struct tracking_facts {
 struct detector_facts {
     const struct config *config; /* NULL: none can be read */
     struct tracking_facts tracking;
+    const struct bird_status *bird; /* a BIRD that answers; with the wall clock's time then */
+    int64_t wall_ms;
 };

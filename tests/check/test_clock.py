@@ -18,7 +18,7 @@ DECISIONS = {
     "source/manifest_file.c": [".fresh = changed_ns / 1000000 + FRESH_MS > clock_wall_ms(),"],
     # Is a session that BIRD says is down young enough to come up by itself? BIRD tells wall time.
     # Either way, a fault comes ten seconds early or late; an age below zero is not young.
-    "bgp/bgp.c": ["bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);"],
+    "bgp/bgp.c": ["const struct detector_facts facts = { .bird = bird, .wall_ms = clock_wall_ms() };"],
     # The difference between BIRD's local time and ours, anew with each poll.
     "client/bird/bird.c": ["int r = bird_poll_take(&client->poll, &client->reply, clock_wall_ms());"],
     # What people read in a Lease; who leads is decided by the time since it was seen to change. At the start: is

@@ -51,7 +51,7 @@ ALLOWED = {
         ("libsystemd",),
     ),
     "health": (("base", "faults", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
-    "bgp": (("base", "faults", "config", "client", "plan", "status"), ("libsystemd",)),
+    "bgp": (("base", "faults", "config", "client", "plan", "detect", "status"), ("libsystemd",)),
     "report": (
         ("base", "faults", "format", "loop", "config", "model", "store", "client", "plan", "status"), ("libsystemd",)
     ),
@@ -86,7 +86,7 @@ ALLOWED = {
     # What a check looks at, it reads as the agent does.
     "doctor": (
         (
-            "base", "faults/fault_type.h", "config", "client", "model", "store", "plan", "detect", "apply/mirror/kernel.h", "apply/host_facts.h", "apply/firewall/firewall.h",
+            "base", "faults/fault_type.h", "config", "client", "model", "store", "plan", "detect", "status/bird_status.h", "bgp/bgp_peer.h", "apply/mirror/kernel.h", "apply/host_facts.h", "apply/firewall/firewall.h",
             "apply/firewall/inlet.h", "apply/nat/host/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h",
             "apply/netlink/neighbour.h", "apply/segment/segment_socket.h", "apply/segment/segment_frame.h",
             "source/conflicts.h", "source/manifest.h", "bpf/abi.h", "bpf/egress_abi.h",

@@ -93,7 +93,8 @@ static int open_detectors(const struct engine_setup *setup, struct engine **ret_
     int r = looks_add(setup->looks, looks, ARRAY_SIZE(looks), detectors);
     for (const struct detector *const *table = detector_tables; *table && r == 0; table++)
         for (const struct detector *row = *table; row->name && r == 0; row++)
-            r = vec_push(&detectors->watches, (struct watch){ .detector = row });
+            if (row->period_ms > 0)
+                r = vec_push(&detectors->watches, (struct watch){ .detector = row });
     if (r < 0) {
         close_detectors(&detectors->engine);
         return r;
