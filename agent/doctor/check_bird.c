@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "bgp/bgp_peer.h"
 #include "client/bird/bird_parse.h"
 #include "doctor/ask_bird.h"
 #include "doctor/bird_buffer.h"
@@ -303,23 +304,6 @@ static void check_restart(struct visit *visit)
         visit_skip(visit, "no session has `graceful restart on`: a restart of BIRD withdraws all");
 }
 
-static void check_session(struct visit *visit, const struct bird_protocol *session)
-{
-    AUTOFREE char *enable = text_format("birdc enable %s", session->name);
-    AUTOFREE char *ping = text_format(
-        "compare addresses, AS numbers and passwords at both ends; ping %s; birdc show protocols "
-        "all %s",
-        session->neighbor, session->name);
-
-    if (strcmp(session->state, "down") == 0) {
-        visit_fail(visit, enable, "%s is disabled", session->name);
-        return;
-    }
-    if (strcmp(session->bgp_state, "Established") != 0)
-        visit_fail(visit, ping, "%s to %s is %s%s%s", session->name, session->neighbor,
-                   session->bgp_state, *session->last_error ? ": " : "", session->last_error);
-}
-
 /* A bit for each family of which the session carries our table; what it does not send is said. */
 static unsigned check_channels(struct visit *visit, const struct bird_protocol *session)
 {
@@ -388,35 +372,47 @@ static bool is_session(const struct bird_protocol *protocol)
     return strcmp(protocol->kind, "BGP") == 0 && !protocol->listens;
 }
 
-static bool has_session(const bird_protocol_list *list, const char *name)
-{
-    vec_each(const struct bird_protocol, protocol, list) {
-        if (is_session(protocol) && strcmp(protocol->name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* bird.expectPeers, as agentd takes it: names, or how many there are at least. */
-static void check_expected(struct visit *visit, const bird_protocol_list *list, int64_t sessions)
-{
-    const struct config *config = visit->config;
-    vec_each(char *, name, &config->bird.expect_names) {
-        if (!has_session(list, *name))
-            visit_fail(visit, "correct bird.expectPeers, or give BIRD that session",
-                       "BIRD has no BGP session %s, which bird.expectPeers expects", *name);
-    }
-    if (config->bird.expect_names.count == 0 && sessions < config->bird.expect_count)
-        visit_fail(visit, "give BIRD the sessions that it lacks, or correct bird.expectPeers",
-                   "BIRD has %lld of %u BGP sessions that bird.expectPeers expects",
-                   (long long)sessions, config->bird.expect_count);
-}
-
 /* Whether nobody is to be told, as configured. */
 static bool expects_none(const struct config *config)
 {
     return config->bird.expect_set && config->bird.expect_count == 0 &&
            config->bird.expect_names.count == 0;
+}
+
+/* The sessions as detectors want them. Those that began a moment ago had their time: of none is
+ * known since when its state is. */
+static int fill_status(const struct config *config, const bird_protocol_list *list,
+                       struct bird_status *bird)
+{
+    bird->expect = (struct peer_expectation){
+        .set = config->bird.expect_set,
+        .count = config->bird.expect_count,
+        .names = (const char *const *)config->bird.expect_names.items,
+        .name_count = config->bird.expect_names.count,
+    };
+    vec_each(const struct bird_protocol, protocol, list) {
+        struct bgp_peer peer;
+        if (strcmp(protocol->kind, "Device") == 0 && strcmp(protocol->state, "down") == 0)
+            memcpy(bird->device_down, protocol->name, sizeof(bird->device_down));
+        if (!is_session(protocol))
+            continue;
+        bgp_peer_of(protocol, &peer);
+        int r = vec_push(&bird->peers, peer);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void detect_sessions(struct visit *visit, const bird_protocol_list *list)
+{
+    CLEANUP(bird_status_clear) struct bird_status bird = { 0 };
+    const struct detector_facts facts = { .bird = &bird };
+    int r = fill_status(visit->config, list, &bird);
+    if (r < 0)
+        visit->error = r;
+    (void)visit_detect(visit, detector_find("bgp-sessions"), &facts, "");
+    (void)visit_detect(visit, detector_find("bgp-none"), &facts, "");
 }
 
 static void check_sessions(struct visit *visit)
@@ -434,15 +430,11 @@ static void check_sessions(struct visit *visit)
             continue;
         sessions++;
         text_addf(&names, "%s%s", names.length ? ", " : "", protocol->name);
-        check_session(visit, protocol);
         ours |= check_channels(visit, protocol);
     }
-    check_expected(visit, &list, sessions);
+    detect_sessions(visit, &list);
     if (expects_none(visit->config))
         ours = ~0U;
-    else if (sessions == 0)
-        visit_fail(visit, "give BIRD a session to the router; agentctl setup prints one",
-                   "BIRD has no BGP session: nothing is announced");
     if (sessions && !ours)
         visit_fail(visit,
                    "give a channel `table fingerpost4; export filter fingerpost_export; next hop "

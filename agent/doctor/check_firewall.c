@@ -137,7 +137,7 @@ static void check_conntrack(struct visit *visit)
         return;
     }
     const long long count = facts.tracking.count, most = facts.tracking.most;
-    AUTOFREE char *figures = text_format("%lld of %lld connections: ", count, most);
+    AUTOFREE char *figures = text_format(" (%lld of %lld connections)", count, most);
     if (!visit_detect(visit, detector_find("tracking"), &facts, figures ? figures : ""))
         visit_good(visit, "%lld of %lld connections", count, most);
 }

@@ -73,9 +73,9 @@ bool visit_detect(struct visit *visit, const struct detector *detector,
         visit->error = -ENOMEM;
     vec_each(const struct fault, fault, &faults.list) {
         if (fault->type->severity == FAULT_NOTICE)
-            visit_warn(visit, fault->remedy, "%s%s", figures, fault->message);
+            visit_warn(visit, fault->remedy, "%s: %s%s", fault->place, fault->message, figures);
         else
-            visit_fail(visit, fault->remedy, "%s%s", figures, fault->message);
+            visit_fail(visit, fault->remedy, "%s: %s%s", fault->place, fault->message, figures);
     }
     return faults.list.count > 0;
 }

@@ -43,7 +43,7 @@ void visit_warn(struct visit *visit, const char *remedy, const char *format, ...
 void visit_fail(struct visit *visit, const char *remedy, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* A detector's judgement of the facts as they are now, with the words of the catalogue; `figures`
- * stand before each message. Returns whether it found something. */
+ * stand behind each message. Returns whether it found something. */
 bool visit_detect(struct visit *visit, const struct detector *detector,
                   const struct detector_facts *facts, const char *figures);
 

@@ -248,7 +248,7 @@ MISTAKES = {
     "small-buffer": (
         small_buffer, "bird.buffer", "partly lost", "netlink rx buffer 67108864",
     ),
-    "session-disabled": (lambda p: bird(p, "disable tor_v4", "enable tor_v4"), "bird.session", "tor_v4 is disabled", "birdc enable tor_v4"),
+    "session-disabled": (lambda p: bird(p, "disable tor_v4", "enable tor_v4"), "bird.session", "the session is disabled in BIRD", "birdc enable tor_v4"),
     "export-none": (
         lambda p: p.bird_says("ipv4 { table fingerpost4; import none; export filter fingerpost_export;",
                               "ipv4 { table fingerpost4; import none; export none;"),
@@ -258,14 +258,14 @@ MISTAKES = {
         lambda p: p.bird_says(p.sessions_text(), ""), "bird.session", "no BGP session", "setup prints one",
     ),
     "missing-peer": (
-        lambda p: settings(p, bird__expectPeers=["tor_v4", "spine"]), "bird.session", "no BGP session spine", "expectPeers",
+        lambda p: settings(p, bird__expectPeers=["tor_v4", "spine"]), "bird.session", "spine: BIRD has no BGP session of this name", "expectPeers",
     ),
     "too-few-peers": (
         lambda p: settings(p, bird__expectPeers=3), "bird.session", "2 of 3 BGP sessions", "expectPeers",
     ),
     "wrong-as": (
         lambda p: p.bird_says("neighbor TOR_ADDRESS4 as TOR_ASN", "neighbor TOR_ADDRESS4 as 64999"),
-        "bird.session", "tor_v4", "AS numbers",
+        "bird.session", "tor_v4", "the peer's own AS",
     ),
     "wrong-address": (
         lambda p: p.bird_says("neighbor TOR_ADDRESS4 as", "neighbor 10.0.1.9 as"), "bird.session", "10.0.1.9", "ping 10.0.1.9",

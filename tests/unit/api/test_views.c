@@ -163,7 +163,7 @@ static void test_a_fault_of_the_catalogue(void **state)
            "{'subsystem':'bgp','group':'sessions','code':'bgp-no-session','severity':'failed',"
            "'place':'BIRD','message':'BIRD has no BGP session: nothing is announced',"
            "'remedy':'give BIRD a BGP protocol with `table fingerpost4; export filter "
-           "fingerpost_export;` (fingerpost6 for IPv6); see birdconf/',"
+           "fingerpost_export;` (fingerpost6 for IPv6); agentctl setup prints one',"
            "'since':'2026-11-21T07:33:20Z'}]}");
 }
 
