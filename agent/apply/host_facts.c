@@ -3,6 +3,7 @@
 #include "apply/host_facts.h"
 
 #include "apply/settings.h"
+#include "base/ours.h"
 
 static void read_tracking(struct tracking_facts *tracking)
 {
@@ -14,8 +15,26 @@ static void read_tracking(struct tracking_facts *tracking)
     *tracking = (struct tracking_facts){ .known = true, .count = count, .most = most };
 }
 
+static bool has_value(const char *key, bool on)
+{
+    long value;
+    return setting_read(key, &value) < 0 || (value != 0) == on;
+}
+
+/* The kernel uses the setting of "all" or of the interface. */
+static void read_settings(struct setting_facts *settings)
+{
+    settings->forwards_v4 = has_value("net.ipv4.ip_forward", true);
+    settings->forwards_v6 = has_value("net.ipv6.conf.all.forwarding", true);
+    settings->svc0_has_v6 = has_value("net.ipv6.conf." SVC0_NAME ".disable_ipv6", false);
+    settings->accepts_local = has_value("net.ipv4.conf.lo.accept_local", true) ||
+                              has_value("net.ipv4.conf.all.accept_local", true);
+}
+
 void host_facts_read(unsigned kinds, struct detector_facts *facts)
 {
     if (kinds & FACT_TRACKING)
         read_tracking(&facts->tracking);
+    if (kinds & FACT_SETTINGS)
+        read_settings(&facts->settings);
 }

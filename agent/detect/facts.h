@@ -15,6 +15,8 @@
 enum fact_kind {
     FACT_TRACKING = 1 << 0,
     FACT_BIRD = 1 << 1, /* by who polls BIRD */
+    FACT_SETTINGS = 1 << 2,
+    FACT_FIREWALL = 1 << 3, /* by who reads the chains of nftables */
 };
 
 /* The table of tracked connections. */
@@ -23,10 +25,24 @@ struct tracking_facts {
     int64_t count, most;
 };
 
+/* Settings of the kernel; one that can't be read counts as it should be. */
+struct setting_facts {
+    bool v4, v6; /* families that this node has; given, not read: the others are not judged */
+    bool forwards_v4, forwards_v6;
+    bool accepts_local; /* on the loopback, what has a source of this node's own */
+    bool svc0_has_v6;
+};
+
+struct firewall_facts {
+    const char *drop_chain; /* the first of others that drops what it does not accept; "": none */
+};
+
 /* All borrowed. */
 struct detector_facts {
     const struct config *config; /* NULL: none can be read */
     struct tracking_facts tracking;
+    struct setting_facts settings;
+    struct firewall_facts firewall;
     const struct bird_status *bird; /* a BIRD that answers; with the wall clock's time then */
     int64_t wall_ms;
 };

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the host's kernel is asked for again and again.
+ * What the kernel of this host has, and how it is set.
  *
  * Tracked connections: what goes through the stack is tracked where netfilter has rules that ask
  * for states. When the table is full, packets of new connections are dropped before any rule, and
  * only the kernel's log says so. The fill is not among the words, for it changes with each look.
+ *
+ * accept_local: packets from the node itself to one of its node ports come back on the loopback
+ * with the node's address as their source. Without this setting Linux drops them in IPv4 as forged.
+ * The kernel uses the setting of "all" or of the interface. If a file does not exist, the kernel
+ * lacks its protocol.
  */
 #include "base/clock.h"
+#include "base/ours.h"
 #include "detect/detector.h"
+#include "faults/firewall.h"
 #include "faults/nat.h"
 #include "faults/raise.h"
 
@@ -26,6 +33,34 @@ static void detect_tracking(const struct detector_facts *facts, struct faults *f
         fault_raise(faults, "net.netfilter.nf_conntrack_max", nat_tracking_full);
 }
 
+static void detect_forwarding(const struct detector_facts *facts, struct faults *faults)
+{
+    const struct setting_facts *settings = &facts->settings;
+    if (settings->v4 && !settings->forwards_v4)
+        fault_raise(faults, "net.ipv4.ip_forward", nat_forwarding_off_ipv4);
+    if (settings->v6 && !settings->forwards_v6)
+        fault_raise(faults, "net.ipv6.conf.all.forwarding", nat_forwarding_off_ipv6);
+}
+
+static void detect_nat_settings(const struct detector_facts *facts, struct faults *faults)
+{
+    static const char key[] = "net.ipv6.conf." SVC0_NAME ".disable_ipv6";
+    const struct setting_facts *settings = &facts->settings;
+    if (settings->v6 && !settings->svc0_has_v6)
+        fault_raise(faults, key, nat_svc0_without_ipv6, .setting = key);
+    if (settings->v4 && !settings->accepts_local)
+        fault_raise(faults, "net.ipv4.conf.lo.accept_local", nat_local_not_accepted);
+}
+
+/* nftables asks each chain at a hook, and a drop is final. */
+static void detect_overruled(const struct detector_facts *facts, struct faults *faults)
+{
+    const char *chain = facts->firewall.drop_chain;
+    if (facts->config->services.firewall.mode == FIREWALL_ACCEPT && *chain)
+        fault_raise(faults, "nftables, table inet " OURS_NFTABLES_TABLE, firewall_accept_overruled,
+                    .chain = chain);
+}
+
 const struct detector host_detectors[] = {
     {
         .name = "tracking",
@@ -37,6 +72,30 @@ const struct detector host_detectors[] = {
         .linger_ms = 10 * SECOND_MS,
         .wanted = wants_nat,
         .detect = detect_tracking,
+    },
+    {
+        .name = "forwarding",
+        .subsystem = "services",
+        .group = "host",
+        .codes = { &fault_type_nat_forwarding_off_ipv4, &fault_type_nat_forwarding_off_ipv6 },
+        .facts = FACT_SETTINGS,
+        .detect = detect_forwarding,
+    },
+    {
+        .name = "nat-settings",
+        .subsystem = "services",
+        .group = "host",
+        .codes = { &fault_type_nat_svc0_without_ipv6, &fault_type_nat_local_not_accepted },
+        .facts = FACT_SETTINGS,
+        .detect = detect_nat_settings,
+    },
+    {
+        .name = "firewall-overruled",
+        .subsystem = "services",
+        .group = "nftables",
+        .codes = { &fault_type_firewall_accept_overruled },
+        .facts = FACT_FIREWALL,
+        .detect = detect_overruled,
     },
     { .name = NULL },
 };

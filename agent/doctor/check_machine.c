@@ -22,6 +22,7 @@
 #include "apply/nat/host/host.h"
 #include "base/files/file.h"
 #include "base/net/socket_address.h"
+#include "apply/host_facts.h"
 #include "base/text.h"
 #include "bpf/abi.h"
 #include "bpf/egress_abi.h"
@@ -155,31 +156,15 @@ static bool has_family(const struct visit *visit, uint8_t family)
     return false;
 }
 
-static bool is_zero(const char *path)
-{
-    AUTOFREE char *content = NULL;
-    size_t size;
-    return file_read(path, VALUE_MAX, &content, &size) == 0 && strtol(content, NULL, 10) == 0;
-}
-
 static void check_sysctls(struct visit *visit)
 {
-    AUTOFAULTS struct faults faults = { 0 };
-    const bool v4 = has_family(visit, IP_V4), v6 = has_family(visit, IP_V6);
-
-    if (visit->config && visit->config->services.enabled) {
-        nat_host_check(v4, v6, &faults);
-        vec_each(const struct fault, fault, &faults.list)
-            visit_fail(visit, fault->remedy, "%s %s", fault->place, fault->message);
-        return;
-    }
-    if (v4 && is_zero("/proc/sys/net/ipv4/ip_forward"))
-        visit_warn(visit,
-                   "sysctl -w net.ipv4.ip_forward=1 (60-fingerpost.conf of sysctl.d keeps it)",
-                   "net.ipv4.ip_forward is 0: no packet reaches a pod");
-    if (v6 && is_zero("/proc/sys/net/ipv6/conf/all/forwarding"))
-        visit_warn(visit, "sysctl -w net.ipv6.conf.all.forwarding=1",
-                   "net.ipv6.conf.all.forwarding is 0: no packet reaches a pod");
+    struct detector_facts facts = { .config = visit->config,
+                                    .settings = { .v4 = has_family(visit, IP_V4),
+                                                  .v6 = has_family(visit, IP_V6) } };
+    host_facts_read(FACT_SETTINGS, &facts);
+    (void)visit_detect(visit, detector_find("forwarding"), &facts, "");
+    if (visit->config && visit->config->services.enabled)
+        (void)visit_detect(visit, detector_find("nat-settings"), &facts, "");
 }
 
 static void check_folder(struct visit *visit, const char *path)

@@ -132,11 +132,8 @@ static void judge_droppers(struct visit *visit, struct firewall *firewall)
     const struct config *config = visit->config;
     if (firewall_find_drop(firewall, chain, sizeof(chain)) <= 0)
         return;
-    if (config->services.firewall.mode == FIREWALL_ACCEPT)
-        visit_fail(visit, "use services.firewall.mode: mark, and accept that mark in the chain",
-                   "what it accepts is dropped all the same by chain %s, whose policy is drop",
-                   chain);
-    else
+    const struct detector_facts facts = { .config = config, .firewall = { .drop_chain = chain } };
+    if (!visit_detect(visit, detector_find("firewall-overruled"), &facts, ""))
         visit_good(visit, "chain %s drops what it does not accept: mark %#x is for it to accept",
                    chain, config->services.firewall.mark);
 }

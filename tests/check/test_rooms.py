@@ -87,7 +87,7 @@ ALLOWED = {
     "doctor": (
         (
             "base", "faults/fault_type.h", "config", "client", "model", "store", "plan", "detect", "status/bird_status.h", "bgp/bgp_peer.h", "apply/mirror/kernel.h", "apply/host_facts.h", "apply/firewall/firewall.h",
-            "apply/firewall/inlet.h", "apply/nat/host/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h",
+            "apply/firewall/inlet.h", "apply/netlink/nl.h", "apply/netlink/genl.h",
             "apply/netlink/neighbour.h", "apply/segment/segment_socket.h", "apply/segment/segment_frame.h",
             "source/conflicts.h", "source/manifest.h", "bpf/abi.h", "bpf/egress_abi.h",
         ),

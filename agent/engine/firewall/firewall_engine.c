@@ -22,6 +22,7 @@
 #include "apply/firewall/firewall.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "detect/detector.h"
 #include "engine/facts.h"
 #include "faults/firewall.h"
 #include "faults/raise.h"
@@ -391,13 +392,14 @@ static const char *remedy_of(int error)
 static void tell(struct firewall_engine *engine)
 {
     AUTOFAULTS struct faults faults = { 0 };
+    const struct detector_facts facts = { .config = config_of(engine),
+                                          .firewall = { .drop_chain = engine->dropper } };
     if (engine->error < 0)
         fault_raise(&faults, "nftables, table inet " OURS_NFTABLES_TABLE, firewall_unwritable,
                     .reason = strerror(-engine->error), .detail = engine->said.text,
                     .remedy = remedy_of(engine->error));
-    else if (*engine->dropper)
-        fault_raise(&faults, "nftables, table inet " OURS_NFTABLES_TABLE, firewall_accept_overruled,
-                    .chain = engine->dropper);
+    else
+        detector_find("firewall-overruled")->detect(&facts, &faults);
     (void)fault_book_replace(engine->setup.status->faults, "services", "nftables", &faults,
                              clock_wall_ms());
 }

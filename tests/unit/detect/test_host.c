@@ -13,7 +13,7 @@ static void a_row_is_whole(const struct detector *row)
     assert_null(row->codes[DETECTOR_CODES - 1]);
     assert_true(row->facts != 0);
     assert_true(row->period_ms >= 0 && row->period_ms % DETECTORS_PERIOD_MS == 0);
-    assert_int_equal(row->period_ms == 0, row->facts == FACT_BIRD);
+    assert_int_equal(row->period_ms == 0, (row->facts & FACT_TRACKING) == 0);
     assert_true(row->hold_ms >= 0 && row->linger_ms >= 0);
     assert_non_null(row->detect);
 }
@@ -46,10 +46,44 @@ static void tracking_is_nearly_full_from_nine_tenths_on(void **state)
     assert_found("tracking", &facts, full);
 }
 
+static void settings_that_are_off_are_told(void **state)
+{
+    struct detector_facts facts = { 0 };
+    (void)state;
+    assert_found("forwarding", &facts, ""); /* of no family */
+    facts.settings.v4 = true;
+    assert_found("forwarding", &facts, "nat-forwarding-off-ipv4 at net.ipv4.ip_forward\n");
+    assert_found("nat-settings", &facts,
+                 "nat-local-not-accepted at net.ipv4.conf.lo.accept_local\n");
+    facts.settings = (struct setting_facts){ .v6 = true };
+    assert_found("forwarding", &facts, "nat-forwarding-off-ipv6 at net.ipv6.conf.all.forwarding\n");
+    assert_found("nat-settings", &facts,
+                 "nat-svc0-without-ipv6 at net.ipv6.conf.svc0.disable_ipv6\n");
+    facts.settings = (struct setting_facts){ true, true, true, true, true, true };
+    assert_found("forwarding", &facts, "");
+    assert_found("nat-settings", &facts, "");
+}
+
+static void a_chain_of_others_overrules_accept(void **state)
+{
+    struct config config = { .services.firewall.mode = FIREWALL_ACCEPT };
+    struct detector_facts facts = { .config = &config, .firewall = { "inet fw input" } };
+    (void)state;
+    assert_found("firewall-overruled", &facts,
+                 "firewall-accept-overruled at nftables, table inet fingerpost\n");
+    config.services.firewall.mode = FIREWALL_MARK; /* the chain may accept the mark */
+    assert_found("firewall-overruled", &facts, "");
+    config.services.firewall.mode = FIREWALL_ACCEPT;
+    facts.firewall.drop_chain = "";
+    assert_found("firewall-overruled", &facts, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(settings_that_are_off_are_told),
+        cmocka_unit_test(a_chain_of_others_overrules_accept),
         cmocka_unit_test(tracking_is_nearly_full_from_nine_tenths_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,11 +2,6 @@
 /*
  * The host's settings, read from the files that sysctl(8) reads; see host.h.
  *
- * accept_local: packets from the node itself to one of its node ports come back on the loopback
- * with the node's address as their source. Without this setting Linux drops them in IPv4 as forged.
- * The kernel uses the setting of "all" or of the interface. If a file does not exist, the kernel
- * lacks its protocol.
- *
  * IPv4 is forwarded if the interface that a packet comes in by says so; ip_forward sets that of all
  * at once, and of those that come later. IPv6 asks the switch of all only, but an interface may
  * have no IPv6 at all.
@@ -16,17 +11,9 @@
 #include "apply/settings.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "base/ours.h"
 #include "base/text.h"
 #include "faults/nat.h"
 #include "faults/raise.h"
-
-/* A setting that cannot be read counts as on. */
-static bool is_on(const char *key)
-{
-    long value;
-    return setting_read(key, &value) < 0 || value != 0;
-}
 
 /* `type` is a row whose only argument is the setting. */
 static void check_switch(const char *family, const char *name, const char *setting, bool wanted,
@@ -40,20 +27,7 @@ static void check_switch(const char *family, const char *name, const char *setti
     }
     if (setting_read(key, &value) < 0 || (value != 0) == wanted)
         return;
-    fault_raise_type(faults, key, type, &(const struct fault_nat_svc0_without_ipv6){ key });
-}
-
-void nat_host_check(bool v4, bool v6, struct faults *faults)
-{
-    if (v4 && !is_on("net.ipv4.ip_forward"))
-        fault_raise(faults, "net.ipv4.ip_forward", nat_forwarding_off_ipv4);
-    if (v6 && !is_on("net.ipv6.conf.all.forwarding"))
-        fault_raise(faults, "net.ipv6.conf.all.forwarding", nat_forwarding_off_ipv6);
-    if (v6)
-        check_switch("ipv6", SVC0_NAME, "disable_ipv6", false, &fault_type_nat_svc0_without_ipv6,
-                     faults);
-    if (v4 && !is_on("net.ipv4.conf.lo.accept_local") && !is_on("net.ipv4.conf.all.accept_local"))
-        fault_raise(faults, "net.ipv4.conf.lo.accept_local", nat_local_not_accepted);
+    fault_raise_type(faults, key, type, &(const struct fault_nat_interface_without_ipv6){ key });
 }
 
 enum { ARP_NEVER = 8 };

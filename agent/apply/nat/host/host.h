@@ -7,15 +7,9 @@
 #include "base/fault.h"
 
 /*
- * Adds a fault with a remedy for each setting that is off, by the name of its sysctl: forwarding of
- * the families that the node has, and for IPv4 accept_local of the loopback. Reads /proc, of this
- * network namespace.
- */
-void nat_host_check(bool v4, bool v6, struct faults *faults);
-
-/*
- * The same of an interface that carries our programs: that it forwards IPv4 (if `v4`), and, if
- * `v6`, that IPv6 is not off on it.
+ * Adds a fault with a remedy for each setting of an interface that carries our programs: that it
+ * forwards IPv4 (if `v4`), and, if `v6`, that IPv6 is not off on it. Reads /proc, of this network
+ * namespace.
  */
 void nat_host_check_interface(const char *name, bool v4, bool v6, struct faults *faults);
 

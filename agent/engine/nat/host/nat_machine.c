@@ -10,7 +10,9 @@
 #include "engine/nat/host/nat_machine.h"
 
 #include "apply/nat/host/host.h"
+#include "apply/host_facts.h"
 #include "base/text.h"
+#include "detect/detector.h"
 #include "faults/nat.h"
 #include "faults/raise.h"
 
@@ -38,7 +40,10 @@ static void check_interfaces(const struct nat_node *node, bool v4, bool v6, stru
 void nat_machine_settings(const struct nat_node *node, struct faults *faults)
 {
     const bool v4 = node->leads.v4.family != IP_NONE, v6 = node->leads.v6.family != IP_NONE;
-    nat_host_check(v4, v6, faults);
+    struct detector_facts facts = { .settings = { .v4 = v4, .v6 = v6 } };
+    host_facts_read(FACT_SETTINGS, &facts);
+    detector_find("forwarding")->detect(&facts, faults);
+    detector_find("nat-settings")->detect(&facts, faults);
     check_interfaces(node, v4 || node->named.v4.family != IP_NONE,
                      v6 || node->named.v6.family != IP_NONE, faults);
 }

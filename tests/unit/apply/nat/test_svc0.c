@@ -5,7 +5,9 @@
 
 #include "apply/nat/host/host.h"
 #include "apply/nat/host/svc0.h"
+#include "apply/host_facts.h"
 #include "base/text.h"
+#include "detect/detector.h"
 #include "netns.h"
 
 static struct svc0 ensure(uint32_t mtu, int expected)
@@ -180,7 +182,10 @@ static void assert_lacking(bool v4, bool v6, const char *expected)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOTEXT struct text out = { 0 };
-    nat_host_check(v4, v6, &faults);
+    struct detector_facts facts = { .settings = { .v4 = v4, .v6 = v6 } };
+    host_facts_read(FACT_SETTINGS, &facts);
+    detector_find("forwarding")->detect(&facts, &faults);
+    detector_find("nat-settings")->detect(&facts, &faults);
     vec_each(const struct fault, fault, &faults.list) {
         text_addf(&out, "%s%s", out.length ? " " : "", fault->place);
         assert_non_null(strstr(fault->remedy, fault->place));
