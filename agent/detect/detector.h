@@ -16,13 +16,11 @@
 #include "detect/facts.h"
 #include "faults/fault_type.h"
 
-enum { DETECTOR_CODES = 12 };
-
 struct detector {
-    const char *name;                               /* "tracking"; no other row has it */
-    const char *subsystem, *group;                  /* of the book of faults */
-    const struct fault_type *codes[DETECTOR_CODES]; /* all that it raises; NULL behind the last */
-    unsigned facts;    /* kinds of facts (enum fact_kind) that it judges by */
+    const char *name;                      /* "tracking"; no other row has it */
+    const char *subsystem, *group;         /* of the book of faults */
+    const struct fault_type *const *codes; /* all that it raises: DETECTOR_CODES(...) */
+    unsigned facts;                        /* kinds of facts (enum fact_kind) that it judges by */
     int64_t period_ms; /* how often agentd reads these, in steps of DETECTORS_PERIOD_MS; 0: who
                         * learns the facts runs the row, at once */
     int64_t hold_ms;   /* a fault is raised when it was seen for so long; 0: at once */
@@ -30,13 +28,18 @@ struct detector {
     /* Whether agentd judges this at all; NULL: always. doctor does where its check is made. */
     bool (*wanted)(const struct config *config);
     void (*detect)(const struct detector_facts *facts, struct faults *faults);
+    /* With FACT_OBJECTS: whether a changed object may alter what it finds. */
+    bool (*touched)(const struct detector_facts *facts, const struct change *change);
 };
 
 enum { DETECTORS_PERIOD_MS = 1000 };
 
+#define DETECTOR_CODES(...) ((const struct fault_type *const[]){ __VA_ARGS__, NULL })
+
 /* The tables of detectors, by subject; each ends with a NULL name. */
 extern const struct detector host_detectors[];
 extern const struct detector bgp_detectors[];
+extern const struct detector object_detectors[];
 
 /* All of them; ends with NULL. */
 extern const struct detector *const detector_tables[];

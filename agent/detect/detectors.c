@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-const struct detector *const detector_tables[] = { host_detectors, bgp_detectors, NULL };
+const struct detector *const detector_tables[] = { host_detectors, bgp_detectors, object_detectors,
+                                                   NULL };
 
 const struct detector *detector_find(const char *name)
 {

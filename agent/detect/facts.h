@@ -8,8 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/sorted.h"
 #include "config/config.h"
 #include "status/bird_status.h"
+#include "store/store.h"
 
 /* Kinds of facts: read from the kernel (apply/host_facts.h), or by whom the kind names. */
 enum fact_kind {
@@ -17,6 +19,7 @@ enum fact_kind {
     FACT_BIRD = 1 << 1, /* by who polls BIRD */
     FACT_SETTINGS = 1 << 2,
     FACT_FIREWALL = 1 << 3, /* by who reads the chains of nftables */
+    FACT_OBJECTS = 1 << 4,  /* in each pass: the store, and this node's interfaces */
 };
 
 /* The table of tracked connections. */
@@ -37,10 +40,19 @@ struct firewall_facts {
     const char *drop_chain; /* the first of others that drops what it does not accept; "": none */
 };
 
+/* Which Services have a say in conflicts, by what the detector found last; it is its own. */
+struct conflict_scope {
+    prefix_list own; /* this node's networks */
+    bool strays;     /* ClusterIPs are outside: any Service */
+};
+
 /* All borrowed. */
 struct detector_facts {
     const struct config *config; /* NULL: none can be read */
     struct tracking_facts tracking;
+    const struct store *store;
+    const struct sorted *link_addresses, *links;
+    struct conflict_scope *conflicts;
     struct setting_facts settings;
     struct firewall_facts firewall;
     const struct bird_status *bird; /* a BIRD that answers; with the wall clock's time then */

@@ -15,7 +15,6 @@
 
 #include "base/log.h"
 #include "base/macro.h"
-#include "engine/conflicts/conflict_engine.h"
 #include "engine/detectors/detector_engine.h"
 #include "engine/egress/egress_engine.h"
 #include "engine/events/event_engine.h"
@@ -33,7 +32,6 @@ static const struct engine_ops *const own_table[] = {
     &firewall_engine_ops, /* behind routes: who announces an address is its holder */
     &event_engine_ops,    /* writes to the API alone */
     &waiting_engine_ops,  /* writes nothing */
-    &conflict_engine_ops, /* likewise */
     &detector_engine_ops, /* likewise */
     NULL,
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The engine of detectors; see detector_engine.h. Rows that judge by what no notification tells of
- * are served by one look: it reads the facts of those that are due, once for all of them.
+ * are served by one look: it reads the facts of those that are due, once for all of them. Rows that
+ * judge by objects are asked in the pass, if an object or an address of an interface changed that
+ * they depend on.
  */
 #include "engine/detectors/detector_engine.h"
 
@@ -18,12 +20,14 @@ struct watch {
     const struct detector *detector;
     struct detection detection;
     int64_t next_ms; /* monotonic: when its facts are read again */
+    bool touched;    /* an object that it depends on changed, or any may have */
 };
 
 struct detector_engine {
     struct engine engine; /* first: it is all that the pass knows of */
     struct engine_setup setup;
     VEC(struct watch) watches;
+    struct conflict_scope conflicts;
 };
 
 static struct detector_engine *of(struct engine *engine)
@@ -53,18 +57,24 @@ static void run(const struct detector_engine *engine, struct watch *watch,
         report(engine, watch);
 }
 
+static bool is_due(const struct detector_engine *engine, const struct watch *watch, int64_t now_ms)
+{
+    return watch->detector->period_ms > 0 && watch->next_ms <= now_ms &&
+           is_wanted(engine, watch->detector);
+}
+
 static bool look(void *context, int64_t now_ms)
 {
     struct detector_engine *engine = context;
     struct detector_facts facts = { .config = engine->setup.config };
     unsigned kinds = 0;
     vec_each(const struct watch, due, &engine->watches) {
-        if (due->next_ms <= now_ms && is_wanted(engine, due->detector))
+        if (is_due(engine, due, now_ms))
             kinds |= due->detector->facts;
     }
     host_facts_read(kinds, &facts);
     vec_each(struct watch, watch, &engine->watches) {
-        if (watch->next_ms <= now_ms && is_wanted(engine, watch->detector))
+        if (is_due(engine, watch, now_ms))
             run(engine, watch, &facts, now_ms);
     }
     return false;
@@ -80,6 +90,7 @@ static void close_detectors(struct engine *engine)
     vec_each(struct watch, watch, &detectors->watches)
         detection_done(&watch->detection);
     vec_done(&detectors->watches);
+    vec_done(&detectors->conflicts.own);
     free(detectors);
 }
 
@@ -93,8 +104,9 @@ static int open_detectors(const struct engine_setup *setup, struct engine **ret_
     int r = looks_add(setup->looks, looks, ARRAY_SIZE(looks), detectors);
     for (const struct detector *const *table = detector_tables; *table && r == 0; table++)
         for (const struct detector *row = *table; row->name && r == 0; row++)
-            if (row->period_ms > 0)
-                r = vec_push(&detectors->watches, (struct watch){ .detector = row });
+            if (row->period_ms > 0 || row->touched)
+                r = vec_push(&detectors->watches,
+                             (struct watch){ .detector = row, .touched = true });
     if (r < 0) {
         close_detectors(&detectors->engine);
         return r;
@@ -109,6 +121,7 @@ static void configure(struct engine *engine, const struct config *config)
     struct detector_engine *detectors = of(engine);
     detectors->setup.config = config;
     vec_each(struct watch, watch, &detectors->watches) {
+        watch->touched = true;
         if (is_wanted(detectors, watch->detector))
             continue;
         detection_done(&watch->detection);
@@ -116,9 +129,61 @@ static void configure(struct engine *engine, const struct config *config)
     }
 }
 
+/* What rows about objects judge by. */
+static struct detector_facts facts_of(struct detector_engine *engine)
+{
+    return (struct detector_facts){
+        .config = engine->setup.config,
+        .store = engine->setup.store,
+        .link_addresses = kernel_link_addresses(engine->setup.kernel),
+        .links = kernel_links(engine->setup.kernel),
+        .conflicts = &engine->conflicts,
+    };
+}
+
+static int note(struct engine *engine, const struct change *change, struct round *round)
+{
+    struct detector_engine *detectors = of(engine);
+    const struct detector_facts facts = facts_of(detectors);
+    (void)round;
+    vec_each(struct watch, watch, &detectors->watches) {
+        if (watch->detector->touched && !watch->touched)
+            watch->touched = watch->detector->touched(&facts, change);
+    }
+    return 0;
+}
+
+static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
+{
+    (void)round;
+    vec_each(struct watch, watch, &of(engine)->watches)
+        watch->touched |= events->resynced || events->addresses;
+    return 0;
+}
+
+static int plan(struct engine *engine, struct round *round)
+{
+    struct detector_engine *detectors = of(engine);
+    const struct detector_facts facts = facts_of(detectors);
+    vec_each(struct watch, watch, &detectors->watches) {
+        if (!watch->detector->touched || !is_wanted(detectors, watch->detector) ||
+            !(watch->touched || round->all))
+            continue;
+        int r = detection_run(&watch->detection, watch->detector, &facts, round->now_ms);
+        if (r < 0)
+            return r;
+        watch->touched = false;
+        report(detectors, watch);
+    }
+    return 0;
+}
+
 const struct engine_ops detector_engine_ops = {
     .name = "detectors",
     .open = open_detectors,
     .close = close_detectors,
     .configure = configure,
+    .note = note,
+    .hear = hear,
+    .plan = plan,
 };

@@ -10,7 +10,6 @@ static void a_row_is_whole(const struct detector *row)
     assert_non_null(row->subsystem);
     assert_non_null(row->group);
     assert_non_null(row->codes[0]);
-    assert_null(row->codes[DETECTOR_CODES - 1]);
     assert_true(row->facts != 0);
     assert_true(row->period_ms >= 0 && row->period_ms % DETECTORS_PERIOD_MS == 0);
     assert_int_equal(row->period_ms == 0, (row->facts & FACT_TRACKING) == 0);
