@@ -42,6 +42,18 @@ static bool settle(struct detected *detected, const struct detector *detector, i
     return true;
 }
 
+static void settle_all(struct detection *detection, const struct detector *detector, int64_t now_ms)
+{
+    size_t kept = 0;
+    vec_each(struct detected, detected, &detection->list) {
+        if (settle(detected, detector, now_ms))
+            detection->list.items[kept++] = *detected;
+        else
+            fault_done(&detected->fault);
+    }
+    detection->list.count = kept;
+}
+
 static int see(struct detection *detection, const struct detector *detector, struct faults *found,
                int64_t now_ms)
 {
@@ -52,14 +64,7 @@ static int see(struct detection *detection, const struct detector *detector, str
         enter(detection, fault);
     vec_clear(&found->list);
 
-    size_t kept = 0;
-    vec_each(struct detected, detected, &detection->list) {
-        if (settle(detected, detector, now_ms))
-            detection->list.items[kept++] = *detected;
-        else
-            fault_done(&detected->fault);
-    }
-    detection->list.count = kept;
+    settle_all(detection, detector, now_ms);
     return 0;
 }
 
@@ -69,6 +74,13 @@ int detection_run(struct detection *detection, const struct detector *detector,
     AUTOFAULTS struct faults found = { 0 };
     detector->detect(facts, &found);
     return see(detection, detector, &found, now_ms);
+}
+
+void detection_pass(struct detection *detection, const struct detector *detector, int64_t now_ms)
+{
+    vec_each(struct detected, detected, &detection->list)
+        detected->again = detected->seen;
+    settle_all(detection, detector, now_ms);
 }
 
 void detection_report(const struct detection *detection, struct faults *faults)

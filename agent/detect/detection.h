@@ -30,6 +30,9 @@ struct detection {
 int detection_run(struct detection *detection, const struct detector *detector,
                   const struct detector_facts *facts, int64_t now_ms);
 
+/* The detector would see the same as before, and time has passed. */
+void detection_pass(struct detection *detection, const struct detector *detector, int64_t now_ms);
+
 /* Adds copies of the faults that hold. */
 void detection_report(const struct detection *detection, struct faults *faults);
 

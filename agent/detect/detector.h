@@ -30,9 +30,13 @@ struct detector {
     void (*detect)(const struct detector_facts *facts, struct faults *faults);
     /* With FACT_OBJECTS: whether a changed object may alter what it finds. */
     bool (*touched)(const struct detector_facts *facts, const struct change *change);
+    /* With FACT_SERVICE: adds the fault that says how many more there are. */
+    void (*rest)(int64_t count, struct faults *faults);
 };
 
-enum { DETECTORS_PERIOD_MS = 1000 };
+enum { DETECTORS_PERIOD_MS = 1000, SERVICE_DETECTORS = 3 };
+
+enum { DETECTOR_UNITS_TOLD = 32 }; /* that are told by name; of the others the number is */
 
 #define DETECTOR_CODES(...) ((const struct fault_type *const[]){ __VA_ARGS__, NULL })
 
@@ -40,6 +44,7 @@ enum { DETECTORS_PERIOD_MS = 1000 };
 extern const struct detector host_detectors[];
 extern const struct detector bgp_detectors[];
 extern const struct detector object_detectors[];
+extern const struct detector service_detectors[SERVICE_DETECTORS + 1];
 
 /* All of them; ends with NULL. */
 extern const struct detector *const detector_tables[];

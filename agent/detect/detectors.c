@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct detector *const detector_tables[] = { host_detectors, bgp_detectors, object_detectors,
-                                                   NULL };
+                                                   service_detectors, NULL };
 
 const struct detector *detector_find(const char *name)
 {

@@ -20,6 +20,7 @@ enum fact_kind {
     FACT_SETTINGS = 1 << 2,
     FACT_FIREWALL = 1 << 3, /* by who reads the chains of nftables */
     FACT_OBJECTS = 1 << 4,  /* in each pass: the store, and this node's interfaces */
+    FACT_SERVICE = 1 << 5,  /* in each pass that touches it: one Service, and the store */
 };
 
 /* The table of tracked connections. */
@@ -51,6 +52,7 @@ struct detector_facts {
     const struct config *config; /* NULL: none can be read */
     struct tracking_facts tracking;
     const struct store *store;
+    const struct service *service; /* the one that is judged */
     const struct sorted *link_addresses, *links;
     struct conflict_scope *conflicts;
     struct setting_facts settings;

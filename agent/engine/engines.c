@@ -22,7 +22,6 @@
 #include "engine/nat/nat_engine.h"
 #include "engine/pods/pods_engine.h"
 #include "engine/routes/route_engine.h"
-#include "engine/waiting/waiting_engine.h"
 
 static const struct engine_ops *const own_table[] = {
     &pods_engine_ops,   /* first: programs go to where routes lead to pods */
@@ -31,8 +30,7 @@ static const struct engine_ops *const own_table[] = {
     &route_engine_ops,
     &firewall_engine_ops, /* behind routes: who announces an address is its holder */
     &event_engine_ops,    /* writes to the API alone */
-    &waiting_engine_ops,  /* writes nothing */
-    &detector_engine_ops, /* likewise */
+    &detector_engine_ops, /* writes nothing */
     NULL,
 };
 

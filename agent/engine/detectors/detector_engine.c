@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "detect/detection.h"
+#include "engine/detectors/service_watch.h"
 
 /* A row of a table, with what it has seen. */
 struct watch {
@@ -28,6 +29,7 @@ struct detector_engine {
     struct engine_setup setup;
     VEC(struct watch) watches;
     struct conflict_scope conflicts;
+    struct service_watch *services;
 };
 
 static struct detector_engine *of(struct engine *engine)
@@ -91,6 +93,7 @@ static void close_detectors(struct engine *engine)
         detection_done(&watch->detection);
     vec_done(&detectors->watches);
     vec_done(&detectors->conflicts.own);
+    service_watch_free(detectors->services);
     free(detectors);
 }
 
@@ -101,7 +104,9 @@ static int open_detectors(const struct engine_setup *setup, struct engine **ret_
         return -ENOMEM;
     detectors->engine.ops = &detector_engine_ops;
     detectors->setup = *setup;
-    int r = looks_add(setup->looks, looks, ARRAY_SIZE(looks), detectors);
+    int r = service_watch_new(setup, &detectors->services);
+    if (r == 0)
+        r = looks_add(setup->looks, looks, ARRAY_SIZE(looks), detectors);
     for (const struct detector *const *table = detector_tables; *table && r == 0; table++)
         for (const struct detector *row = *table; row->name && r == 0; row++)
             if (row->period_ms > 0 || row->touched)
@@ -120,6 +125,7 @@ static void configure(struct engine *engine, const struct config *config)
 {
     struct detector_engine *detectors = of(engine);
     detectors->setup.config = config;
+    service_watch_configure(detectors->services, config);
     vec_each(struct watch, watch, &detectors->watches) {
         watch->touched = true;
         if (is_wanted(detectors, watch->detector))
@@ -145,12 +151,11 @@ static int note(struct engine *engine, const struct change *change, struct round
 {
     struct detector_engine *detectors = of(engine);
     const struct detector_facts facts = facts_of(detectors);
-    (void)round;
     vec_each(struct watch, watch, &detectors->watches) {
         if (watch->detector->touched && !watch->touched)
             watch->touched = watch->detector->touched(&facts, change);
     }
-    return 0;
+    return service_watch_note(detectors->services, change, round->now_ms);
 }
 
 static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
@@ -175,7 +180,18 @@ static int plan(struct engine *engine, struct round *round)
         watch->touched = false;
         report(detectors, watch);
     }
-    return 0;
+    return service_watch_plan(detectors->services, round->all, round->now_ms);
+}
+
+static void publish(struct engine *engine, struct round *round)
+{
+    service_watch_publish(of(engine)->services, round->now_ms);
+}
+
+static int64_t next_ms(const struct engine *engine, int64_t now_ms)
+{
+    (void)now_ms;
+    return service_watch_next_ms(((const struct detector_engine *)engine)->services);
 }
 
 const struct engine_ops detector_engine_ops = {
@@ -186,4 +202,6 @@ const struct engine_ops detector_engine_ops = {
     .note = note,
     .hear = hear,
     .plan = plan,
+    .publish = publish,
+    .next_ms = next_ms,
 };

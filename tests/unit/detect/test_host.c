@@ -15,6 +15,8 @@ static void a_row_is_whole(const struct detector *row)
     assert_int_equal(row->period_ms == 0, (row->facts & FACT_TRACKING) == 0);
     assert_true(row->hold_ms >= 0 && row->linger_ms >= 0);
     assert_non_null(row->detect);
+    assert_int_equal(row->touched != NULL, (row->facts & FACT_OBJECTS) != 0);
+    assert_int_equal(row->rest != NULL, (row->facts & FACT_SERVICE) != 0);
 }
 
 static void rows_are_whole(void **state)

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/waiting/waiting_engine.h"
+#include "detect/detector.h"
+#include "engine/detectors/service_watch.h"
 #include "format/reader.h"
 #include "model/object.h"
 
@@ -18,7 +19,7 @@ struct fixture {
     struct config *config;
     struct store *store;
     struct status status;
-    struct engine *engine;
+    struct service_watch *watch;
     int64_t now_ms;
 };
 
@@ -33,7 +34,7 @@ static int setup(void **state)
     const struct engine_setup given = { .config = fx->config,
                                         .store = fx->store,
                                         .status = &fx->status };
-    assert_int_equal(waiting_engine_ops.open(&given, &fx->engine), 0);
+    assert_int_equal(service_watch_new(&given, &fx->watch), 0);
     fx->now_ms = START_MS;
     *state = fx;
     return 0;
@@ -42,7 +43,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fx = *state;
-    waiting_engine_ops.close(fx->engine);
+    service_watch_free(fx->watch);
     fault_book_free(fx->status.faults);
     store_free(fx->store);
     config_free(fx->config);
@@ -68,21 +69,20 @@ static void put(struct fixture *fx, const char *name, const char *spec, const ch
 /* A round; over what changed, or all. */
 static void pass(struct fixture *fx, bool all)
 {
-    struct round round = { .now_ms = fx->now_ms, .all = all };
     AUTOVEC change_list changes = { 0 };
     assert_int_equal(store_changes(fx->store, &changes), 0);
     vec_each(const struct change, change, &changes)
-        assert_int_equal(waiting_engine_ops.note(fx->engine, change, &round), 0);
-    assert_int_equal(waiting_engine_ops.plan(fx->engine, &round), 0);
-    waiting_engine_ops.publish(fx->engine, &round);
+        assert_int_equal(service_watch_note(fx->watch, change, fx->now_ms), 0);
+    assert_int_equal(service_watch_plan(fx->watch, all, fx->now_ms), 0);
+    service_watch_publish(fx->watch, fx->now_ms);
     store_changes_done(fx->store);
 }
 
 /* When the time has come that the engine asks for. */
 static void pass_when_due(struct fixture *fx)
 {
-    int64_t next_ms = waiting_engine_ops.next_ms(fx->engine, fx->now_ms);
-    assert_in_range(next_ms, fx->now_ms + 1, fx->now_ms + WAITING_GRACE_MS);
+    int64_t next_ms = service_watch_next_ms(fx->watch);
+    assert_in_range(next_ms, fx->now_ms + 1, fx->now_ms + detector_find("service-waits")->hold_ms);
     fx->now_ms = next_ms;
     pass(fx, false);
 }
@@ -109,7 +109,7 @@ static void it_is_a_fault_after_a_moment(void **state)
     assert_string_equal(known_fault_code(fault_at(fx, 0)), "service-waits-for-address");
     pass_when_due(fx);
     assert_int_equal(fault_book_count(fx->status.faults), 2);
-    assert_true(waiting_engine_ops.next_ms(fx->engine, fx->now_ms) == INT64_MAX);
+    assert_true(service_watch_next_ms(fx->watch) == INT64_MAX);
 
     put(fx, "a", "", GIVEN);
     pass(fx, false);
@@ -128,7 +128,7 @@ static void others_do_not_wait(void **state)
     put(fx, "external", ", externalIPs: [192.0.2.7]", "");
     put(fx, "given", "", GIVEN);
     pass(fx, false);
-    assert_true(waiting_engine_ops.next_ms(fx->engine, fx->now_ms) == INT64_MAX);
+    assert_true(service_watch_next_ms(fx->watch) == INT64_MAX);
 }
 
 static void a_hostname_is_told_as_another_balancers(void **state)
@@ -149,7 +149,7 @@ static void all_are_judged_anew(void **state)
     struct fixture *fx = *state;
     put(fx, "a", "", "");
     pass(fx, false);
-    fx->now_ms += WAITING_GRACE_MS;
+    fx->now_ms += detector_find("service-waits")->hold_ms;
     pass(fx, true);
     assert_int_equal(fault_book_count(fx->status.faults), 1);
     fx->config->services.advertise = ADVERTISE_EXTERNAL;
@@ -161,15 +161,15 @@ static void many_are_counted(void **state)
 {
     struct fixture *fx = *state;
     char name[16];
-    for (int i = 0; i < WAITING_TOLD_MAX + 3; i++) {
+    for (int i = 0; i < DETECTOR_UNITS_TOLD + 3; i++) {
         (void)snprintf(name, sizeof(name), "s%02d", i);
         put(fx, name, "", "");
     }
     pass(fx, false);
     pass_when_due(fx);
-    assert_int_equal(fault_book_count(fx->status.faults), WAITING_TOLD_MAX + 1);
-    assert_string_equal(known_fault_code(fault_at(fx, WAITING_TOLD_MAX)), "services-waiting");
-    assert_string_equal(fault_at(fx, WAITING_TOLD_MAX)->message, "3 more wait for an address");
+    assert_int_equal(fault_book_count(fx->status.faults), DETECTOR_UNITS_TOLD + 1);
+    assert_string_equal(known_fault_code(fault_at(fx, DETECTOR_UNITS_TOLD)), "services-waiting");
+    assert_string_equal(fault_at(fx, DETECTOR_UNITS_TOLD)->message, "3 more wait for an address");
 }
 
 #define OPEN ", loadBalancerSourceRanges: [10.0.0.0/8], externalIPs: "
@@ -189,11 +189,11 @@ static void other_words_begin_no_new_wait(void **state)
     allow_external(fx);
     put(fx, "a", OPEN "[198.51.100.7]", "");
     pass(fx, false);
-    const int64_t due_ms = waiting_engine_ops.next_ms(fx->engine, fx->now_ms);
+    const int64_t due_ms = service_watch_next_ms(fx->watch);
     fx->now_ms += 10;
     put(fx, "a", OPEN "[198.51.100.8]", "");
     pass(fx, false);
-    assert_int_equal(waiting_engine_ops.next_ms(fx->engine, fx->now_ms), due_ms);
+    assert_int_equal(service_watch_next_ms(fx->watch), due_ms);
     fx->now_ms = due_ms;
     pass(fx, false);
     assert_non_null(strstr(fault_at(fx, 0)->message, "198.51.100.8"));
@@ -208,15 +208,15 @@ static void many_lacks_are_counted(void **state)
     struct fixture *fx = *state;
     char name[16];
     allow_external(fx);
-    for (int i = 0; i < WAITING_TOLD_MAX + 2; i++) {
+    for (int i = 0; i < DETECTOR_UNITS_TOLD + 2; i++) {
         (void)snprintf(name, sizeof(name), "s%02d", i);
         put(fx, name, OPEN "[198.51.100.7]", "");
     }
     pass(fx, false);
-    fx->now_ms = waiting_engine_ops.next_ms(fx->engine, fx->now_ms);
+    fx->now_ms = service_watch_next_ms(fx->watch);
     pass(fx, false);
-    assert_int_equal(fault_book_count(fx->status.faults), WAITING_TOLD_MAX + 1);
-    const struct known_fault *rest = fault_at(fx, WAITING_TOLD_MAX);
+    assert_int_equal(fault_book_count(fx->status.faults), DETECTOR_UNITS_TOLD + 1);
+    const struct known_fault *rest = fault_at(fx, DETECTOR_UNITS_TOLD);
     assert_string_equal(known_fault_code(rest), "services-lacking");
     assert_string_equal(rest->message, "2 more lack something");
 }
