@@ -7,12 +7,16 @@
 
 static void read_tracking(struct tracking_facts *tracking)
 {
-    long count, most;
+    long count, most, helper;
     *tracking = (struct tracking_facts){ 0 };
+    tracking->helpers =
+        setting_read("net.netfilter.nf_conntrack_helper", &helper) == 0 && helper > 0;
     if (setting_read("net.netfilter.nf_conntrack_count", &count) < 0 ||
         setting_read("net.netfilter.nf_conntrack_max", &most) < 0 || most <= 0)
         return;
-    *tracking = (struct tracking_facts){ .known = true, .count = count, .most = most };
+    tracking->known = true;
+    tracking->count = count;
+    tracking->most = most;
 }
 
 static bool has_value(const char *key, bool on)

@@ -27,6 +27,7 @@ enum fact_kind {
 struct tracking_facts {
     bool known; /* this kernel tracks connections */
     int64_t count, most;
+    bool helpers; /* are chosen by port, without a rule that names them */
 };
 
 /* Settings of the kernel; one that can't be read counts as it should be. */

@@ -33,6 +33,12 @@ static void detect_tracking(const struct detector_facts *facts, struct faults *f
         fault_raise(faults, "net.netfilter.nf_conntrack_max", nat_tracking_full);
 }
 
+static void detect_helpers(const struct detector_facts *facts, struct faults *faults)
+{
+    if (facts->tracking.helpers)
+        fault_raise(faults, "net.netfilter.nf_conntrack_helper", nat_tracking_helpers);
+}
+
 static void detect_forwarding(const struct detector_facts *facts, struct faults *faults)
 {
     const struct setting_facts *settings = &facts->settings;
@@ -72,6 +78,16 @@ const struct detector host_detectors[] = {
         .linger_ms = 10 * SECOND_MS,
         .wanted = wants_nat,
         .detect = detect_tracking,
+    },
+    {
+        .name = "tracking-helpers",
+        .subsystem = "services",
+        .group = "tracking helpers",
+        .codes = DETECTOR_CODES(&fault_type_nat_tracking_helpers),
+        .facts = FACT_TRACKING,
+        .period_ms = 60 * SECOND_MS,
+        .wanted = wants_nat,
+        .detect = detect_helpers,
     },
     {
         .name = "forwarding",

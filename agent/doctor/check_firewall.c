@@ -8,24 +8,21 @@
  * egress' UDP port do not: programs take their packets before netfilter sees them.
  */
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "apply/firewall/inlet.h"
 #include "base/files/file.h"
 #include "apply/host_facts.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 
 DEFINE_CLEANUP(struct inlet *, inlet_close);
 
-#define CONNTRACK "/proc/sys/net/netfilter/"
-
 enum {
     BGP_PORT = 179,
     HEALTH_PORTS_MAX = 3, /* of Services that are asked for: one is enough to see */
-    VALUE_MAX = 64,
 };
 
 /* What all the questions to the rules have in common. */
@@ -120,14 +117,6 @@ static void check_input(struct visit *visit)
 
 /* ---- Connection tracking ---- */
 
-/* A number of the kernel's, or -1. */
-static long read_number(const char *path)
-{
-    AUTOFREE char *content = NULL;
-    size_t size;
-    return file_read(path, VALUE_MAX, &content, &size) < 0 ? -1 : strtol(content, NULL, 10);
-}
-
 static void check_conntrack(struct visit *visit)
 {
     struct detector_facts facts = { .config = visit->config };
@@ -142,13 +131,11 @@ static void check_conntrack(struct visit *visit)
         visit_good(visit, "%lld of %lld connections", count, most);
 }
 
-/* Before Linux 6.0: a helper reads what clients say, and expects connections by it. */
 static void check_helpers(struct visit *visit)
 {
-    if (read_number(CONNTRACK "nf_conntrack_helper") > 0)
-        visit_warn(visit, "sysctl -w net.netfilter.nf_conntrack_helper=0; name helpers in rules",
-                   "net.netfilter.nf_conntrack_helper is 1: connections to some ports are read "
-                   "and changed by helpers");
+    struct detector_facts facts = { .config = visit->config };
+    host_facts_read(FACT_TRACKING, &facts);
+    (void)visit_detect(visit, detector_find("tracking-helpers"), &facts, "");
 }
 
 const struct check firewall_checks[] = {

@@ -66,7 +66,7 @@ def test_a_health_port_of_a_service(patient):
 
 @pytest.mark.parametrize("values, check, found, remedy", [
     ({"nf_conntrack_count": 950, "nf_conntrack_max": 1000}, "firewall.conntrack", "950 of 1000", "nf_conntrack_max"),
-    ({"nf_conntrack_helper": 1}, "firewall.helpers", "nf_conntrack_helper is 1", "nf_conntrack_helper=0"),
+    ({"nf_conntrack_helper": 1}, "firewall.helpers", "nf_conntrack_helper: is 1", "nf_conntrack_helper=0"),
 ], ids=["full", "helper"])
 def test_connection_tracking(patient, values, check, found, remedy):
     with proc(patient, "net/netfilter", values):

@@ -47,6 +47,16 @@ static void tracking_is_nearly_full_from_nine_tenths_on(void **state)
     assert_found("tracking", &facts, full);
 }
 
+static void helpers_by_port_are_told(void **state)
+{
+    struct detector_facts facts = { 0 };
+    (void)state;
+    assert_found("tracking-helpers", &facts, "");
+    facts.tracking.helpers = true;
+    assert_found("tracking-helpers", &facts,
+                 "nat-tracking-helpers at net.netfilter.nf_conntrack_helper\n");
+}
+
 static void settings_that_are_off_are_told(void **state)
 {
     struct detector_facts facts = { 0 };
@@ -83,6 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(helpers_by_port_are_told),
         cmocka_unit_test(settings_that_are_off_are_told),
         cmocka_unit_test(a_chain_of_others_overrules_accept),
         cmocka_unit_test(tracking_is_nearly_full_from_nine_tenths_on),
