@@ -13,8 +13,7 @@
 #include "cmocka_all.h"
 #include "engine/egress/egress_pulse.h"
 #include "engine/egress/egress_room.h"
-#include "fault_codes.h"
-#include "faults/egress.h"
+#include "raised.h"
 
 enum { BLOCKS = 4, CLIENTS = 4, SLOTS = 1000, CALM_MS = 60 * SECOND_MS };
 
@@ -76,12 +75,12 @@ static void refuse(struct gate_world *world, enum egress_cause cause)
                                                    .protocol = IPPROTO_TCP };
 }
 
-static void expect(struct gate_world *world, int64_t pause_ms, const struct fault_type *type,
+static void expect(struct gate_world *world, int64_t pause_ms, const char *code,
                    const char *message)
 {
     AUTOFAULTS struct faults faults = { 0 };
     look(world, pause_ms, &faults);
-    assert_only_fault(&faults, type, "egress.gateway", message);
+    assert_only_raised(&faults, code, "egress.gateway", message);
 }
 
 static void expect_none(struct gate_world *world, int64_t pause_ms)
@@ -91,9 +90,9 @@ static void expect_none(struct gate_world *world, int64_t pause_ms)
     assert_true(faults_none(&faults));
 }
 
-static const struct fault_type *const ports_type = &fault_type_egress_gateway_ports_exhausted;
-static const struct fault_type *const blocks_type = &fault_type_egress_gateway_blocks_exhausted;
-static const struct fault_type *const flows_type = &fault_type_egress_gateway_flows_full;
+static const char *const ports_code = "egress-gateway-ports-exhausted";
+static const char *const blocks_code = "egress-gateway-blocks-exhausted";
+static const char *const flows_code = "egress-gateway-flows-full";
 static const char refused[] = "new connections are refused, as of 10.244.1.5 to 198.51.100.80 port "
                               "443: ";
 
@@ -109,7 +108,7 @@ static void test_ports(void **state)
     (void)state;
     struct gate_world *world = make_world();
     refuse(world, EGRESS_CAUSE_PORTS);
-    expect(world, 400, ports_type,
+    expect(world, 400, ports_code,
            words("each of its source ports has a connection there that lives"));
     expect_none(world, CALM_MS); /* it is no client any more */
     free(world);
@@ -124,12 +123,13 @@ static void test_blocks(void **state)
         world->blocks[number] = (number + 1) << 32;
     AUTOFAULTS struct faults faults = { 0 };
     look(world, 400, &faults);
-    assert_only_fault(&faults, blocks_type, "egress.gateway",
-                      words("no block of source ports is left: 0 are of 0 clients, 0 of them idle; "
-                            "- has 0"));
+    assert_only_raised(
+        &faults, blocks_code, "egress.gateway",
+        words("no block of source ports is left: 0 are of 0 clients, 0 of them idle; "
+              "- has 0"));
     AUTOFAULTS struct faults still = { 0 };
     look(world, CALM_MS, &still);
-    assert_non_null(fault_of(&still, blocks_type));
+    (void)raised(&still, blocks_code);
     assert_string_equal(faults.list.items[0].remedy,
                         "widen egress.gateway.ports, name more egress.gateway.addresses, or have "
                         "another gateway");
@@ -144,9 +144,9 @@ static void test_flows(void **state)
     struct gate_world *world = make_world();
     refuse(world, EGRESS_CAUSE_FLOWS_FULL);
     world->nat.sweep.last.states[NAT_STATE_ESTABLISHED] = SLOTS;
-    expect(world, 400, flows_type, words("the table is full of flows that live"));
-    expect(world, CALM_MS, flows_type, words("the table is full of flows that live"));
-    expect(world, CALM_MS, flows_type, words("the table is full of flows that live"));
+    expect(world, 400, flows_code, words("the table is full of flows that live"));
+    expect(world, CALM_MS, flows_code, words("the table is full of flows that live"));
+    expect(world, CALM_MS, flows_code, words("the table is full of flows that live"));
     world->nat.sweep.last.states[NAT_STATE_ESTABLISHED] = 0;
     expect_none(world, CALM_MS);
     free(world);
@@ -167,9 +167,9 @@ static void test_source_is_away(void **state)
     assert_true(faults_none(&early));
     world->now_ms += SECOND_MS;
     egress_pulse_look(&pulse, &world->gate, false, world->now_ms, &late);
-    assert_only_fault(&late, &fault_type_egress_gateway_not_following, "egress.gateway",
-                      "this gateway learns of no new clients: it serves those that it knows, and "
-                      "the clients' nodes send new pods to other gateways");
+    assert_only_raised(&late, "egress-gateway-not-following", "egress.gateway",
+                       "this gateway learns of no new clients: it serves those that it knows, and "
+                       "the clients' nodes send new pods to other gateways");
     egress_pulse_look(&pulse, &world->gate, true, world->now_ms, &back);
     assert_true(faults_none(&back));
     free(world);

@@ -9,8 +9,7 @@
 #include "base/clock.h"
 #include "cmocka_all.h"
 #include "engine/pods/pods_state.h"
-#include "fault_codes.h"
-#include "faults/pods.h"
+#include "raised.h"
 #include "status/fault_book.h"
 #include "status/status.h"
 
@@ -186,7 +185,7 @@ static void test_rule(void **state)
     AUTOFAULTS struct faults faults = { 0 };
     assert_int_equal(pods_follow_rule(&world->pods, &round, &faults), 0);
     assert_int_equal(faults.list.count, 2); /* of both families */
-    assert_ptr_equal(faults.list.items[0].type, &fault_type_pod_rule_refused);
+    assert_string_equal(code_of(&faults.list.items[0]), "pod-rule-refused");
     assert_string_equal(faults.list.items[0].message,
                         "this rule, which leads to pods, cannot be written: Operation not "
                         "permitted: table is locked");
@@ -278,9 +277,9 @@ static void test_unplugged(void **state)
     pods_tell_ends(&world->pods, 1000, &early);
     assert_true(faults_none(&early));
     pods_tell_ends(&world->pods, 1000 + POD_DOWN_GRACE_MS, &faults);
-    assert_only_fault(&faults, &fault_type_pod_end_unplugged, "Pod shop/web-1",
-                      "is cut off: its own end of veth1 is down, so that what is sent there is "
-                      "lost");
+    assert_only_raised(&faults, "pod-end-unplugged", "Pod shop/web-1",
+                       "is cut off: its own end of veth1 is down, so that what is sent there is "
+                       "lost");
 }
 
 /* Two of the node, and two of each interface: what the node does not forward, none of them does. */

@@ -13,7 +13,7 @@
 #include "cmocka_all.h"
 #include "engine/rival.h"
 #include "engine/routes/troubles.h"
-#include "fault_codes.h"
+#include "raised.h"
 
 static int64_t clock_ms = 1000;
 
@@ -266,7 +266,7 @@ static void a_rival_has_a_name(void **state)
     }
     AUTOFREE char *name = text_format("netlink port %d (test_engine_tro)", (int)getpid());
     assert_int_equal(faults.list.count, 3);
-    assert_fault(&faults, 0, "foreign-writer");
+    assert_string_equal(code_of(&faults.list.items[0]), "foreign-writer");
     assert_non_null(strstr(faults.list.items[0].message, name));
     assert_non_null(strstr(faults.list.items[1].message, "(gone)"));
     assert_non_null(strstr(faults.list.items[2].message, "netlink port 0 (gone)"));

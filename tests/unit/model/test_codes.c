@@ -6,19 +6,11 @@
 #include "model/pod.h"
 #include "model/services/endpoints.h"
 #include "model/services/service.h"
+#include "raised.h"
 
 #define OBJECT(version, kind, metadata, rest) \
     "apiVersion: " version "\nkind: " kind "\nmetadata: {name: a" metadata "}\n" rest "\n"
 #define SERVICE(metadata, spec) OBJECT("v1", "Service", metadata, "spec: {" spec "}")
-
-static bool has_code(const struct faults *faults, const char *code)
-{
-    vec_each(const struct fault, fault, &faults->list) {
-        if (fault->type && strcmp(fault->type->code, code) == 0)
-            return true;
-    }
-    return false;
-}
 
 /* Every fault of an object is of the catalogue; the objects are refused by nothing below
  * "degraded". */
@@ -31,12 +23,12 @@ static void assert_typed(const struct faults *faults, enum fault_severity least)
     }
 }
 
-static void assert_raised(const char *text, const char *code)
+static void assert_code(const char *text, const char *code)
 {
     AUTODECODED struct decoded decoded = decode_yaml(text);
     assert_typed(&decoded.errors, FAULT_DEGRADED);
     assert_typed(&decoded.warnings, FAULT_DEGRADED);
-    if (has_code(&decoded.errors, code) || has_code(&decoded.warnings, code))
+    if (find_raised(&decoded.errors, code) || find_raised(&decoded.warnings, code))
         return;
     vec_each(const struct fault, error, &decoded.errors.list)
         print_message("error %s: %s\n", error->type->code, error->message);
@@ -195,7 +187,7 @@ static void what_is_written_wrong_has_a_code(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        assert_raised(cases[i].text, cases[i].code);
+        assert_code(cases[i].text, cases[i].code);
 }
 
 /* A text with so many copies of a pattern, which has the number of the copy in place of '#'. */
@@ -210,7 +202,7 @@ static void assert_many(const char *before, const char *pattern, int count, cons
         text_addf(&text, "%d%s", i, at + 1);
     }
     text_add(&text, after);
-    assert_raised(text_str(&text), code);
+    assert_code(text_str(&text), code);
 }
 
 static void what_is_too_much_has_a_code(void **state)
@@ -258,7 +250,7 @@ static void endpoints_have_codes(void **state)
         document_parse(text_str(&text), text.length, "test", READER_YAML, &document, &faults), 1);
     assert_int_equal(endpoints_decode(document, refuse, NULL, &errors, &warnings), -EBADMSG);
     assert_typed(&errors, FAULT_DEGRADED);
-    assert_true(has_code(&errors, "endpoints-name-too-long"));
+    assert_true(find_raised(&errors, "endpoints-name-too-long"));
 }
 
 /* All faults of an object of the API have one place: the key tells them apart. */

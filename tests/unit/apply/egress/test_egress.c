@@ -12,6 +12,8 @@
 #include "fault_codes.h"
 #include "faults/egress.h"
 #include "nat/nat_plane_lab.h"
+#include "nat_plane_lab.h"
+#include "raised.h"
 
 static struct ip ip_of(const char *text)
 {
@@ -283,12 +285,12 @@ static int tiny_map(enum bpf_map_type type, int like)
     return fd;
 }
 
-static void expect(struct egress_plane *plane, struct world *world, const struct fault_type *type,
+static void expect(struct egress_plane *plane, struct world *world, const char *code,
                    const char *message)
 {
     AUTOFAULTS struct faults faults = { 0 };
     (void)world_try(plane, world, true, &faults);
-    assert_only_fault(&faults, type, "egress", message);
+    assert_only_raised(&faults, code, "egress", message);
 }
 
 static void test_no_room_for_destinations(void **state)
@@ -299,7 +301,7 @@ static void test_no_room_for_destinations(void **state)
     world_make(&world, false, 2, two);
     const int all = plane->policies.fd, trie = tiny_map(BPF_MAP_TYPE_LPM_TRIE, all);
     plane->policies.fd = trie; /* the stay has its place */
-    expect(plane, &world, &fault_type_egress_destinations_full,
+    expect(plane, &world, "egress-destinations-full",
            "there are more destinations of Egresses than the maps hold, pods of the others may "
            "speak to the cluster only: 1 policy has no place");
     close(trie);
@@ -316,11 +318,11 @@ static void test_no_room_for_pods(void **state)
     assert_int_equal(sorted_put(&world.pods, &pointer), 0);
     const int hash = tiny_map(BPF_MAP_TYPE_HASH, plane->fds[EGRESS_MAP_PODS]);
     plane->fds[EGRESS_MAP_PODS] = hash;
-    expect(plane, &world, &fault_type_egress_maps_full,
+    expect(plane, &world, "egress-maps-full",
            "there are more Egresses, destinations or pods than the maps hold: Argument list too "
            "long");
     plane->fds[EGRESS_MAP_PODS] = -1;
-    expect(plane, &world, &fault_type_egress_maps_unwritable,
+    expect(plane, &world, "egress-maps-unwritable",
            "the maps can't be written: Bad file descriptor");
     close(hash);
     world_done(&world);
@@ -342,7 +344,7 @@ static void test_too_many_egresses(void **state)
         *set = (struct egress_set){ .egress = names[i], .family = IP_V4 };
         assert_int_equal(sorted_put(&world.sets, &set), 0);
     }
-    expect(plane, &world, &fault_type_egress_sets_full,
+    expect(plane, &world, "egress-sets-full",
            "there are more Egresses than the maps hold, pods of the others may speak to the "
            "cluster only: 511 have a place, Egress internet/nat-599 has none");
     world_done(&world);
@@ -357,9 +359,9 @@ static void test_pins_and_programs(void **state)
     free(plane->folder);
     plane->folder = strdup("/proc/nowhere");
     egress_plane_keep_pins(plane, &pins);
-    assert_non_null(fault_of(&pins, &fault_type_egress_map_unpinned));
+    (void)raised(&pins, "egress-map-unpinned");
     assert_true(egress_plane_open("/proc/nowhere", &other, &programs) < 0);
-    assert_non_null(fault_of(&programs, &fault_type_egress_programs_unavailable));
+    (void)raised(&programs, "egress-programs-unavailable");
 }
 
 static int clean_all(void **state)

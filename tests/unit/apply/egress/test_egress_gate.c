@@ -15,6 +15,8 @@
 #include "fault_codes.h"
 #include "faults/egress.h"
 #include "nat/nat_plane_lab.h"
+#include "nat_plane_lab.h"
+#include "raised.h"
 
 static struct ip ip_of(const char *text)
 {
@@ -360,16 +362,16 @@ static void test_refused_writes(void **state)
 
     settings.block = 16;
     assert_int_equal(egress_gate_set(world.gate, &settings, &ports), -EINVAL);
-    assert_only_fault(&ports, &fault_type_egress_gateway_ports_unwritable, "egress.gateway",
-                      "its clients' ports can't be taken back: Invalid argument");
+    assert_only_raised(&ports, "egress-gateway-ports-unwritable", "egress.gateway",
+                       "its clients' ports can't be taken back: Invalid argument");
     struct egress_client third = { ip_of("10.244.1.7"), "shop", "web-3", "internet/nat" };
     struct egress_client *pointer = &third;
     assert_int_equal(sorted_put(&world.wanted, &pointer), 0);
     const struct egress_gate_wanted wanted = { .clients = &world.wanted,
                                                .policies = &world.policies };
     assert_int_equal(egress_gate_write(world.gate, &wanted, &clients), -EINVAL);
-    assert_only_fault(&clients, &fault_type_egress_gateway_clients_unwritable, "egress.gateway",
-                      "its clients can't be written: Invalid argument");
+    assert_only_raised(&clients, "egress-gateway-clients-unwritable", "egress.gateway",
+                       "its clients can't be written: Invalid argument");
     gate_close(&world);
 }
 
