@@ -127,6 +127,11 @@ def test_the_schema_has_the_codes(catalogue):
     assert_made(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
+def test_each_row_is_rendered_as_expected():
+    """It writes its tests/unit/faults/rendered.txt anew by itself, by the same variable."""
+    subprocess.run([build_folder() / "tests/unit/faults/test_faults_rendered"], check=True)
+
+
 def test_codes_are_the_identifiers_of_the_tables(catalogue):
     rows = [pair for table in sorted((AGENT / "faults").glob("*.def")) if table.name != "declare.def"
             for pair in re.findall(r'^FAULT\((\w+), "([^"]+)"', table.read_text(encoding="utf-8"), re.MULTILINE)]

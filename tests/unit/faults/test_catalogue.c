@@ -12,24 +12,17 @@
 #include "faults/catalogue.h"
 #include "faults/raise.h"
 #include "faults/render.h"
+#include "samples.h"
 #include "status/fault_book.h"
 
-enum { ARGUMENTS = 16 };
-
-/* The struct of a type's table, with any values: 8 bytes a slot. */
-union slot {
-    int64_t number;
-    const char *text;
-    char bytes[8];
-};
-
+/* All arguments of a kind alike. */
 static void fill(const struct fault_type *type, const char *key, const char *text, int64_t number,
                  union slot *slots)
 {
-    memset(slots, 0, ARGUMENTS * sizeof(*slots));
+    memset(slots, 0, MAX_ARGUMENTS * sizeof(*slots));
     for (size_t i = 0; type->arguments[i].name; i++) {
         const struct fault_argument *argument = &type->arguments[i];
-        assert_true(i < ARGUMENTS);
+        assert_true(i < MAX_ARGUMENTS);
         if (argument->kind == FAULT_NUMBER_ARGUMENT)
             slots[i].number = number;
         else
@@ -56,7 +49,7 @@ static void a_fault_keeps_its_time_whatever_its_arguments_become(void **state)
     each_type(type)
     {
         CLEANUP(fault_book_freep) struct fault_book *book = fault_book_new();
-        union slot slots[ARGUMENTS];
+        union slot slots[MAX_ARGUMENTS];
         fill(type, "key", "one", 1, slots);
         assert_int_equal(replace(book, type, slots, 1000), 1);
         fill(type, "key", "another", 23, slots);
@@ -84,7 +77,7 @@ static void another_key_is_another_fault(void **state)
     each_type(type)
     {
         CLEANUP(fault_book_freep) struct fault_book *book = fault_book_new();
-        union slot slots[ARGUMENTS];
+        union slot slots[MAX_ARGUMENTS];
         fill(type, "key", "text", 2, slots);
         replace(book, type, slots, 1000);
         fill(type, "other", "text", 2, slots);
