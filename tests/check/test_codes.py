@@ -33,8 +33,8 @@ def without_comments(path, text):
 
 
 def whole_literals(text):
-    """A literal that goes on in the next line is one."""
-    return re.sub(r'"\s*\n\s*f?"', "", text).replace('\\"', '"')
+    """A literal that goes on in the next line is one, and has no escapes."""
+    return re.sub(r'"\s*\n\s*f?"', "", text).replace('\\"', '"').replace("\\n", "\n")
 
 
 def texts_of_tests():
