@@ -35,7 +35,7 @@ static const struct {
 };
 
 static const char by_runtime[] = "it is the container runtime that sets it: see its log";
-static const char in_conflist[] = "correct the network configuration (docs/operations.md, Pods)";
+static const char in_conflist[] = "correct the network configuration (docs/pods.md)";
 
 static const char *or_empty(const char *value)
 {

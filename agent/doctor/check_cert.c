@@ -68,7 +68,7 @@ static void judge_file(struct visit *visit, const char *what, const char *remedy
 static void check_kube(struct visit *visit)
 {
     static const char of_client[] =
-        "have the cluster issue a new one, as docs/operations.md makes it, and put it there";
+        "have the cluster issue a new one, as docs/install.md shows, and put it there";
     static const char of_ca[] = "put the cluster's CA of now there: kubectl config view --raw";
     CLEANUP(kube_config_freep) struct kube_config *config = NULL;
     AUTOFAULTS struct faults faults = { 0 };

@@ -155,8 +155,7 @@ static void check_consul(struct visit *visit)
         visit_fail(visit, outcome.remedy ? outcome.remedy : "see whether Consul runs there",
                    "%s: %s", address, outcome.error ? outcome.error : strerror(-r));
     else if (outcome.filtered)
-        visit_fail(visit,
-                   "give the token of consul.tokenFile the policy that docs/operations.md lists",
+        visit_fail(visit, "give the token of consul.tokenFile the policy that docs/export.md shows",
                    "%s: the token may not read all services", address);
     else
         visit_good(visit, "%s answers, and takes the token", address);

@@ -160,7 +160,7 @@ static bool is_good(struct consul_keeper *keeper, const struct consul_answer *an
         fail(keeper, answer->error, answer->remedy, answer->retry_after_ms);
     else if (answer->filtered)
         fail(keeper, "the token may not read all services of Consul's agent",
-             "give the token of consul.tokenFile the policy that docs/operations.md shows", 0);
+             "give the token of consul.tokenFile the policy that docs/export.md shows", 0);
     else if (answer->status != 200)
         fail(keeper, "an answer that Consul's agent does not give",
              "give consul.address the address and port of its agent's HTTP API (8500)", 0);

@@ -186,6 +186,15 @@ def test_a_dead_link_is_found():
         "gone.md#", "egress.md#gone"]
 
 
+def test_what_the_programs_say_leads_to_the_page_that_has_it():
+    """docs/operations.md is an index: a remedy names the page itself."""
+    paths = [*c_files(), *(REPOSITORY / "agent/faults").glob("*.def")]
+    literals = [literal for path in paths for literal in re.findall(r'"(?:[^"\\\n]|\\.)*"', path.read_text(encoding="utf-8"))]
+    named = {page for literal in literals for page in re.findall(r"docs/[\w-]+\.md", literal)}
+    assert named and "docs/operations.md" not in named
+    assert sorted(page for page in named if not (REPOSITORY / page).exists()) == []
+
+
 def test_every_word_of_the_glossary_is_in_the_code():
     words = entries((REPOSITORY / "docs" / "glossary.md").read_text(encoding="utf-8"))
     assert len(words) > 60

@@ -162,7 +162,7 @@ static const char *remedy_for(const struct consul_answer *answer, const char *wh
         return "take consul.namespace and consul.partition out: this Consul has neither";
     switch (answer->status) {
     case 403:
-        return "give the token of consul.tokenFile the policy that docs/operations.md lists";
+        return "give the token of consul.tokenFile the policy that docs/export.md shows";
     case 429:
         return "Consul limits requests: raise its limits, or wait";
     case 500:

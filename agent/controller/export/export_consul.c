@@ -181,8 +181,7 @@ static void on_read(void *context, const struct consul_answer *answer)
         read_failed(target, answer->error, answer->remedy, answer->retry_after_ms);
     } else if (answer->filtered) {
         read_failed(target, "the token may not read all that is below the prefix",
-                    "give the token of consul.tokenFile the policy that docs/operations.md shows",
-                    0);
+                    "give the token of consul.tokenFile the policy that docs/export.md shows", 0);
     } else if (!complete) {
         read_failed(target, "the answer is no list of keys",
                     "ask who it is that answers at consul.address", 0);
@@ -274,8 +273,7 @@ static void note_denied(struct consul_export *target, const char *why)
 {
     target->failed = !target->apart;
     target->apart = target->denied = true;
-    refuse(target, why,
-           "give the token of consul.tokenFile the policy that docs/operations.md lists");
+    refuse(target, why, "give the token of consul.tokenFile the policy that docs/export.md shows");
 }
 
 static void note_conflict(struct consul_export *target, const struct consul_answer *answer)
