@@ -5,6 +5,7 @@
 #include "config/export_config.h"
 #include "plan/export/export.h"
 #include "planning.h"
+#include "raised.h"
 
 struct exports {
     struct planning objects;

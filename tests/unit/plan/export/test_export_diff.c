@@ -152,8 +152,7 @@ static void puts_right_what_is_ours(void **state)
     have(&diffing, PREFIX THING, "garbage");
     diff_now(&diffing);
     assert_ops(&diffing, "+" HTTP " 3\n");
-    assert_int_equal(diffing.faults.list.count, 1);
-    assert_string_equal(diffing.faults.list.items[0].place, "key " PREFIX THING);
+    assert_raised(&diffing.faults, "export-key-foreign at key " PREFIX THING "\n");
     assert_standings(&diffing, NODES " current nodes\n" HTTP " pending default/service1\n" THING
                                      " blocked default/service1\n");
 }

@@ -128,13 +128,29 @@ static void ignores_a_time_that_is_none(void **state)
     put_node(&exports, "a", PRETEND("soon"), "", "False");
     put_node(&exports, "b", PRETEND("soon"), "", "True");
     assert_nodes(&exports, "[{\"Name\":\"b\",\"Address\":\"192.168.10.10\"}]");
-    assert_int_equal(exports.faults.list.count, 2);
-    assert_string_equal(exports.faults.list.items[0].place, "Node a");
+    assert_raised(&exports.faults, "export-pretend-ready-unreadable at Node a\n"
+                                   "export-pretend-ready-unreadable at Node b\n");
+}
+
+/* What the configuration says is looked at before any object is. */
+static void a_selector_and_a_template_that_are_none(void **state)
+{
+    (void)state;
+    AUTOEXPORTS struct exports exports;
+    exports_begin(&exports);
+    plan_export_check(&exports.config, &exports.faults);
+    assert_true(faults_none(&exports.faults));
+    select_by(&exports, "app in (web");
+    put_text(&exports.config.key_template, "{{ .Nobody }}");
+    plan_export_check(&exports.config, &exports.faults);
+    assert_raised(&exports.faults, "export-selector-wrong at consul.nodeSelectors\n"
+                                   "export-template-wrong at consul.keyTemplate\n");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_selector_and_a_template_that_are_none),
         cmocka_unit_test(lists_usable_nodes),
         cmocka_unit_test(lists_all_by_an_empty_selector),
         cmocka_unit_test(takes_the_first_selector_with_enough),
