@@ -9,6 +9,7 @@
 #include "base/macro.h"
 #include "cmocka_all.h"
 #include "config/controller_config.h"
+#include "raised.h"
 
 static const char *const (*environment)[2]; /* name and value each; NULL ends it */
 
@@ -177,9 +178,25 @@ static void refuses_what_cannot_be_read(void **state)
         AUTOREAD struct read read;
         read_environment(cases[i], &read);
         assert_int_equal(read.result, -EBADMSG);
-        assert_int_equal(read.errors.list.count, 1);
-        assert_string_equal(read.errors.list.items[0].place, cases[i][0][0]);
+        AUTOFREE char *expected = text_format("config-variable-wrong at %s\n", cases[i][0][0]);
+        assert_raised(&read.errors, expected);
     }
+}
+
+static void a_certificate_has_its_key(void **state)
+{
+    (void)state;
+    AUTOFAULTS struct faults faults = { 0 };
+    struct export_config config = { .cluster = "c", .prefix = "a" };
+    config.consul.cert_file = "/c.pem";
+    export_config_check(&config, &faults);
+    config.consul.cert_file = NULL;
+    config.consul.key_file = "/k.pem";
+    export_config_check(&config, &faults);
+    config.consul.cert_file = "/c.pem";
+    export_config_check(&config, &faults);
+    assert_raised(&faults, "config-certificate-unpaired at consul.keyFile\n"
+                           "config-certificate-unpaired at consul.certFile\n");
 }
 
 static void refuses_names_that_fit_no_key(void **state)
@@ -210,6 +227,7 @@ int main(void)
         cmocka_unit_test(takes_both_forms_of_lists),
         cmocka_unit_test(refuses_what_cannot_be_read),
         cmocka_unit_test(refuses_names_that_fit_no_key),
+        cmocka_unit_test(a_certificate_has_its_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
