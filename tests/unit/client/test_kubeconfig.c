@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "client/kube/kubeconfig.h"
 #include "cmocka_all.h"
+#include "raised.h"
 
 /* "-----BEGIN X-----\n" */
 #define PEM_BASE64 "LS0tLS1CRUdJTiBYLS0tLS0K"
@@ -84,6 +85,48 @@ static void assert_error(struct fixture *fx, const char *place, const char *mess
     vec_each(const struct fault, fault, &fx->errors.list)
         print_message("%s: %s\n", fault->place, fault->message);
     fail_msg("not among the errors: %s: %s", expected, message);
+}
+
+/* The file has this fault, and no other. */
+static void assert_only_code(struct fixture *fx, const char *cluster, const char *user,
+                             const char *code)
+{
+    assert_int_equal(load_parts(fx, cluster, user), -EBADMSG);
+    (void)raised(&fx->errors, code);
+    assert_int_equal(fx->errors.list.count, 1);
+}
+
+static void each_fault_has_a_code_of_its_own(void **state)
+{
+    struct fixture *fx = *state;
+    static const struct {
+        const char *cluster, *user, *code;
+    } cases[] = {
+        { "{}", "{}", "kubeconfig-server-missing" },
+        { "{ server: a }", "{}", "kubeconfig-server-malformed" },
+        { "{ server: 'https://a', proxy-url: 'a:1' }", "{}", "kubeconfig-proxy-malformed" },
+        { "{ server: 'https://a', tls-server-name: 'a:b' }", "{}",
+          "kubeconfig-tls-name-malformed" },
+        { "{ server: 'https://a', certificate-authority: x, insecure-skip-tls-verify: true }", "{}",
+          "kubeconfig-verification-conflicting" },
+        { "{ server: 'https://a', colour: red }", "{}", "kubeconfig-key-unsupported" },
+        { "{ server: 'https://a' }", "{ exec: {} }", "kubeconfig-credential-unsupported" },
+        { "{ server: 'https://a' }", "{ token: \"a\\tb\" }", "kubeconfig-token-malformed" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_only_code(fx, cases[i].cluster, cases[i].user, cases[i].code);
+    assert_int_equal(load(fx, "current-context: a\ncontexts: [{ name: a, context: {} }]\n"),
+                     -EBADMSG);
+    (void)raised(&fx->errors, "kubeconfig-cluster-missing");
+}
+
+/* An agent that runs in no pod. */
+static void without_a_pod_a_kubeconfig_is_needed(void **state)
+{
+    struct fixture *fx = *state;
+    assert_int_equal(unsetenv("KUBERNETES_SERVICE_HOST"), 0);
+    assert_int_equal(kube_config_in_cluster(fx->directory, &fx->config, &fx->errors), -EBADMSG);
+    assert_raised(&fx->errors, "kubeconfig-needed at source.kubernetes\n");
 }
 
 static void everything_is_taken(void **state)
@@ -371,6 +414,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(everything_is_taken),
+        TEST(each_fault_has_a_code_of_its_own),
+        TEST(without_a_pod_a_kubeconfig_is_needed),
         TEST(little_is_enough),
         TEST(turning_verification_off_is_seen),
         TEST(what_is_not_supported_is_named),

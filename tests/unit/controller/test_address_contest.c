@@ -90,6 +90,8 @@ static void it_is_told_in_the_same_words_while_it_lasts(void **state)
     struct fixture *fx = *state;
     for (int i = 0; i < 4; i++)
         put_back(fx, UPTIME_MS + i * 2L * SECOND_MS);
+    assert_string_equal(known_fault_code(fault_book_at(fx->board.faults, 0)),
+                        "service-status-contested");
     AUTOFREE char *first = strdup(fault_book_at(fx->board.faults, 0)->message);
     assert_non_null(strstr(first, "were put back 3 times in 6s"));
     for (int i = 4; i < 9; i++)

@@ -208,6 +208,7 @@ static void nothing_is_given_beside_a_living_rival(void **state)
     put_pool(fx);
     put_service(fx, "web");
     run_job(fx, fault_of(fx, "MetalLB"));
+    assert_string_equal(known_fault_code(fault_of(fx, "MetalLB")), "controller-metallb-alive");
     assert_int_equal(count_of(fx, "PATCH "), 0);
     assert_int_equal(store_remove(fx->store, "test", KIND_ENDPOINT_SLICE, "lb", "m"), 1);
     fx->woken = true;

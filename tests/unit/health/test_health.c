@@ -346,6 +346,8 @@ static void a_taken_address_is_a_fault(void **state)
     assert_int_equal(health_configure(fixture->health, fixture->planning.config), 0);
     assert_faults(fixture, "services: services.healthz: can't serve /healthz and /livez on "
                            "0.0.0.0:10257: Address already in use\n");
+    assert_string_equal(known_fault_code(fault_book_at(fixture->status.faults, 0)),
+                        "health-address-unserved");
     close(TAKE_FD(other));
     while (fault_book_count(fixture->status.faults) > 0)
         loop_step(fixture->event);

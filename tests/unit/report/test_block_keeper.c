@@ -191,6 +191,15 @@ static bool is_told(const struct fixture *fx, const char *part)
     return false;
 }
 
+static bool is_raised(const struct fixture *fx, const char *code)
+{
+    for (size_t i = 0; i < fault_book_count(fx->faults); i++) {
+        if (strcmp(known_fault_code(fault_book_at(fx->faults, i)), code) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void a_pod_that_waits_has_a_block_asked_for_once(void **state)
 {
     struct fixture *fx = *state;
@@ -228,7 +237,7 @@ static void a_pool_that_has_nothing_left_is_a_fault(void **state)
     answer(fx, 3, 200, REQUEST(FAILED));
     run_until(fx, block_keeper_ask(fx->keeper, 0)->state == ASK_IDLE);
     assert_int_equal(block_keeper_refusal(fx->keeper, "default"), POD_EXHAUSTED);
-    assert_true(is_told(fx, "no block left for this node, and pods wait"));
+    assert_true(is_raised(fx, "block-pool-exhausted"));
     answer(fx, 4, 404, SAID("NotFound")); /* it asks again by itself */
 }
 
@@ -238,7 +247,7 @@ static void a_pool_that_does_not_exist_is_not_asked_for(void **state)
     wait_for_pool(fx, "default");
     block_keeper_look(fx->keeper);
     assert_int_equal(block_keeper_refusal(fx->keeper, "default"), POD_NO_POOL);
-    assert_true(is_told(fx, "does not exist"));
+    assert_true(is_raised(fx, "block-pool-missing"));
     assert_int_equal(fx->asked, 0);
     put_pool(fx);
     block_keeper_look(fx->keeper);
@@ -251,9 +260,21 @@ static void what_the_role_forbids_is_a_fault(void **state)
     struct fixture *fx = *state;
     want_block(fx);
     answer(fx, 1, 403, SAID("Forbidden"));
-    run_until(fx, is_told(fx, "cannot be asked for"));
-    answer(fx, 2, 201, REQUEST(""));
-    run_until(fx, !is_told(fx, "cannot be asked for"));
+    run_until(fx, is_raised(fx, "block-request-forbidden"));
+    answer(fx, 2, 422, SAID("Invalid"));
+    run_until(fx, is_raised(fx, "block-request-refused"));
+    assert_false(is_raised(fx, "block-request-forbidden"));
+    answer(fx, 3, 201, REQUEST(""));
+    run_until(fx, !is_raised(fx, "block-request-refused"));
+}
+
+static void a_node_that_the_api_does_not_have_asks_for_nothing(void **state)
+{
+    struct fixture *fx = *state;
+    want_block(fx);
+    assert_int_equal(store_remove(fx->store, "api", KIND_NODE, "", "node1"), 1);
+    block_keeper_look(fx->keeper);
+    assert_true(is_raised(fx, "block-node-unknown"));
 }
 
 static void an_empty_block_is_closed_deleted_and_let_go(void **state)
@@ -355,7 +376,7 @@ static void what_another_node_got_meanwhile_is_a_fault(void **state)
     answer(fx, 1, 409, SAID("AlreadyExists"));
     put_foreign(fx, "default-5", "10.1.0.40/29");
     block_keeper_look(fx->keeper);
-    assert_true(is_told(fx, "is of node node2, and pods of this node"));
+    assert_true(is_raised(fx, "block-taken"));
     ahead_ms += 11 * SECOND_MS;
     block_keeper_look(fx->keeper);
     assert_int_equal(fx->asked, 1);
@@ -393,6 +414,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pool_that_does_not_exist_is_not_asked_for, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_the_role_forbids_is_a_fault, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_node_that_the_api_does_not_have_asks_for_nothing, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(an_empty_block_is_closed_deleted_and_let_go, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(who_gave_a_block_back_comes_to_rest, setup, teardown),

@@ -297,7 +297,7 @@ static void nothing_stands_in(void **state)
     start(fixture, &impatient);
     wait_until(fixture, fixture->settled);
     assert_false(fixture->status.copy.in_force);
-    assert_non_null(strstr(fault_of(fixture, "start")->message, "there is no copy"));
+    assert_string_equal(known_fault_code(fault_of(fixture, "start")), "api-never-read");
     source_syncs(fixture);
     assert_null(fault_of(fixture, "start"));
 }
@@ -307,7 +307,7 @@ static void a_bad_copy_is_a_fault_until_there_is_a_good_one(void **state)
     struct fixture *fixture = *state;
     assert_int_equal(file_write_atomic(fixture->copies->path, "{\"fingerpost", 12), 0);
     start(fixture, &quick);
-    assert_non_null(strstr(fault_of(fixture, "copy")->message, "damaged"));
+    assert_string_equal(known_fault_code(fault_of(fixture, "copy")), "copy-damaged");
     assert_int_equal(fixture->status.copy.written_wall_ms, 0);
     put_generation(fixture->copies->store, 2, 1);
     source_syncs(fixture);
@@ -332,6 +332,25 @@ static void a_copy_that_cannot_be_written_is_tried_again(void **state)
     assert_int_equal(copied(fixture), 2);
 }
 
+static void a_copy_that_was_written_before_is_told_of(void **state)
+{
+    struct fixture *fixture = *state;
+    char away[128];
+    (void)snprintf(away, sizeof(away), "%s.away", fixture->copies->folder);
+    start(fixture, &quick);
+    put_generation(fixture->copies->store, 2, 1);
+    source_syncs(fixture);
+    wait_until(fixture, fixture->status.copy.written_wall_ms > 0);
+    assert_int_equal(rename(fixture->copies->folder, away), 0);
+    put_generation(fixture->copies->store, 3, 1);
+    copy_keeper_source_changed(fixture->keeper);
+    wait_until(fixture, fault_of(fixture, "copy"));
+    assert_string_equal(known_fault_code(fault_of(fixture, "copy")), "copy-outdated");
+    assert_int_equal(rename(away, fixture->copies->folder), 0);
+    wait_until(fixture, !fault_of(fixture, "copy"));
+    assert_int_equal(copied(fixture), 3);
+}
+
 #define keeper_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -347,6 +366,7 @@ int main(void)
         keeper_test(stands_in_for_the_api),
         keeper_test(nothing_stands_in),
         keeper_test(a_bad_copy_is_a_fault_until_there_is_a_good_one),
+        keeper_test(a_copy_that_was_written_before_is_told_of),
         keeper_test(a_copy_that_cannot_be_written_is_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,6 +166,19 @@ static void what_nobody_can_name_is_listed_again(void **state)
     assert_int_equal(fx->listed[KIND_SERVICE], 2);
 }
 
+static void an_event_of_nobody_is_passed_over(void **state)
+{
+    struct fixture *fx = *state;
+    fx->lists[KIND_SERVICE] = GOOD;
+    start_and_sync(fx);
+    say_event(fx, KIND_SERVICE, "MODIFIED",
+              "{\"kind\":\"Service\",\"metadata\":{\"name\":[],\"resourceVersion\":\"40\"}}");
+    run_until(fx, find_fault(fx, "Service", "Service", "no object with a name"));
+    assert_string_equal(known_fault_code(find_fault(fx, "Service", "Service", NULL)),
+                        "api-event-nameless");
+    assert_int_equal(store_count(fx->store, KIND_SERVICE), 2);
+}
+
 static void what_was_never_known_is_counted(void **state)
 {
     struct fixture *fx = *state;
@@ -199,6 +212,7 @@ static void an_element_without_a_name_takes_nothing_out(void **state)
         "{\"metadata\":{\"name\":\"\",\"namespace\":\"d\"},\"spec\":\xff}",
         "{\"metadata\":{\"name\":\"a\\u0041\"},\"spec\":\xff}",
     };
+    size_t told = 0; /* one by one; what is no JSON has a fault of its own */
     fx->lists[KIND_SERVICE] = GOOD;
     start_and_sync(fx);
     for (size_t i = 0; i < ARRAY_SIZE(nameless); i++) {
@@ -208,12 +222,15 @@ static void an_element_without_a_name_takes_nothing_out(void **state)
         fx->lists[KIND_SERVICE] = list;
         expire(fx);
         run_until(fx, find_fault(fx, "Service", "Service", NULL));
+        const struct known_fault *fault = find_fault(fx, "Service", "Service", NULL);
+        told += strcmp(known_fault_code(fault), "api-element-nameless") == 0;
         assert_int_equal(store_count(fx->store, KIND_SERVICE), 2);
         assert_int_equal(fx->status.unknown_files, 1);
         fx->lists[KIND_SERVICE] = GOOD;
         expire(fx);
         run_until(fx, !has_group(fx, "Service"));
     }
+    assert_int_equal(told, ARRAY_SIZE(nameless) - 2);
 }
 
 static const char *huge;
@@ -286,6 +303,7 @@ int main(void)
         TEST(in_a_list),
         TEST(in_an_event),
         TEST(what_nobody_can_name_is_listed_again),
+        TEST(an_event_of_nobody_is_passed_over),
         TEST(what_was_never_known_is_counted),
         TEST(an_element_without_a_name_takes_nothing_out),
         TEST(an_element_that_is_too_long_is_passed_over),

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "folder_fixture.h"
+#include "raised.h"
 
 static const struct fault *find_fault(const struct faults *faults, const char *place,
                                       const char *words)
@@ -108,7 +109,7 @@ static void many_errors_are_cut_short(void **state)
     write_file(fx, "web.yaml", text_str(&text));
     load(fx, &faults);
     assert_int_equal(faults.list.count, 21);
-    assert_non_null(find_fault(&faults, "web.yaml", "there may be more"));
+    assert_string_equal(raised(&faults, "manifest-errors-untold")->place, "web.yaml");
     assert_non_null(find_fault(&faults, "web.yaml:180:", "")); /* the twentieth */
 }
 
@@ -128,6 +129,7 @@ static void many_warnings_are_cut_short_and_refuse_nothing(void **state)
     assert_int_equal(faults.list.count, 21);
     assert_non_null(find_fault(&faults, "web.yaml:10:", "bad-address-0"));
     assert_non_null(find_fault(&faults, "web.yaml", "30 more warnings"));
+    assert_string_equal(raised(&faults, "manifest-warnings-untold")->place, "web.yaml");
 }
 
 static void a_file_above_the_limit_is_not_read(void **state)
@@ -138,8 +140,25 @@ static void a_file_above_the_limit_is_not_read(void **state)
     write_file(fx, "short.yaml", "");
     assert_int_equal(manifest_load(fx->folder, 50, fx->store, &faults), 0);
     assert_non_null(find_fault(&faults, "long.yaml", "limit for one file is 50"));
-    assert_int_equal(faults.list.count, 1);
+    assert_raised(&faults, "manifest-too-long at long.yaml\n");
     assert_int_equal(store_count(fx->store, KIND_SERVICE), 0);
+}
+
+/* None of these keeps the other files from being read. */
+static void what_is_no_file_is_told(void **state)
+{
+    struct fixture *fx = *state;
+    AUTOFAULTS struct faults faults = { 0 };
+    write_file(fx, "good.yaml", service_yaml("good", 80));
+    assert_int_equal(mkfifo(path_of(fx, "fifo.yaml"), 0644), 0);
+    assert_int_equal(symlink("nowhere", path_of(fx, "gone.yaml")), 0);
+    assert_int_equal(symlink("ring.yaml", path_of(fx, "ring.yaml")), 0);
+    assert_int_equal(symlink("good.yaml/web", path_of(fx, "through.yaml")), 0);
+    load(fx, &faults);
+    assert_raised(&faults, "manifest-not-file at fifo.yaml\nmanifest-link-dangling at gone.yaml\n"
+                           "manifest-link-circular at ring.yaml\n"
+                           "manifest-unopened at through.yaml\n");
+    assert_int_equal(store_count(fx->store, KIND_SERVICE), 1);
 }
 
 static void keys_in_two_files_are_told(void **state)
@@ -204,6 +223,7 @@ int main(void)
         in_folder(many_errors_are_cut_short),
         in_folder(many_warnings_are_cut_short_and_refuse_nothing),
         in_folder(a_file_above_the_limit_is_not_read),
+        in_folder(what_is_no_file_is_told),
         in_folder(keys_in_two_files_are_told),
         in_folder(a_missing_folder_is_an_error),
         in_folder(an_unreadable_file_is_a_fault_until_it_is_readable),

@@ -111,7 +111,7 @@ static void a_folder_that_comes_late_is_found(void **state)
     assert_int_equal(rmdir(fx->folder), 0);
     fixture_start(fx);
     run_until(fx, fx->calls > 0);
-    assert_non_null(fault_in(fx, "", "missing"));
+    assert_string_equal(known_fault_code(fault_in(fx, "", "missing")), "manifest-folder-missing");
     assert_false(fx->status.synced);
     assert_true(manifest_source_loaded_generation(fx->source) < fx->status.observed_generation);
 
@@ -126,6 +126,20 @@ static void a_folder_that_comes_late_is_found(void **state)
     assert_true(fx->status.synced);
     assert_int_equal(port_of(fx->store, "web"), 80);
     assert_int_equal(fault_book_count(fx->faults), 0);
+}
+
+static void a_file_in_the_place_of_the_folder(void **state)
+{
+    struct fixture *fx = *state;
+    assert_int_equal(rmdir(fx->folder), 0);
+    put_file(fx->folder, "", 0);
+    fixture_start(fx);
+    run_until(fx, fault_in(fx, "", "Not a directory"));
+    assert_string_equal(known_fault_code(fault_in(fx, "", "")), "manifest-folder-unreadable");
+    assert_int_equal(unlink(fx->folder), 0);
+    assert_int_equal(mkdir(fx->folder, 0755), 0);
+    settle(fx);
+    run_until(fx, !fault_in(fx, "", ""));
 }
 
 static void a_folder_behind_a_link_that_turns(void **state)
@@ -160,6 +174,7 @@ int main(void)
         in_folder(a_rescan_finds_what_no_event_told),
         in_folder(the_folder_vanishes_and_returns),
         in_folder(a_folder_that_comes_late_is_found),
+        in_folder(a_file_in_the_place_of_the_folder),
         in_folder(a_folder_behind_a_link_that_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include "copies.h"
 #include "format/reader.h"
+#include "raised.h"
 #include "store/copy_chain.h"
 
 /* One object of each kind. */
@@ -128,6 +129,7 @@ static void of_another(void **state)
     AUTOLOADED struct loaded node =
         load_as(copies, &(struct copy_owner){ .node = "n2", .server = copy_of_n1.server });
     assert_refused(&node, -EBADMSG, "it is of node n1, and this is n2");
+    (void)raised(&node.faults, "copy-of-other-node");
     AUTOLOADED struct loaded server =
         load_as(copies, &(struct copy_owner){ .node = "n1", .server = "https://other" });
     assert_refused(&server, -EBADMSG, "it is from https://api:6443, and this agent asks");
@@ -145,6 +147,17 @@ static void unreadable(void **state)
     assert_int_equal(dir_make(copies->path), 0);
     AUTOLOADED struct loaded loaded = load(copies);
     assert_refused(&loaded, -EISDIR, "Is a directory");
+    (void)raised(&loaded.faults, "copy-unreadable");
+}
+
+static void not_opened(void **state)
+{
+    (void)state;
+    AUTOCOPIES struct copies *copies = copies_new();
+    assert_int_equal(symlink(copies->path, copies->path), 0);
+    AUTOLOADED struct loaded loaded = load(copies);
+    assert_refused(&loaded, -ELOOP, "it can't be opened: Too many levels of symbolic links");
+    (void)raised(&loaded.faults, "copy-unopened");
 }
 
 static void read_copy(const struct copies *copies, char **ret_bytes, size_t *ret_size)
@@ -243,9 +256,8 @@ static void unknown_objects_are_left_out(void **state)
     assert_int_equal(loaded.r, 1);
     assert_int_equal(store_count(loaded.store, KIND_NAMESPACE), 1);
     assert_int_equal(store_count(loaded.store, KIND_NODE), 0);
-    assert_int_equal(loaded.faults.list.count, 2);
-    assert_string_equal(loaded.faults.list.items[0].place, "Node /BAD");
-    assert_string_equal(loaded.faults.list.items[1].place, "Gateway /b");
+    assert_raised(&loaded.faults, "copy-object-invalid at Node /BAD\n"
+                                  "copy-object-unknown at Gateway /b\n");
 }
 
 static void assert_generation(const struct copies *copies, int count, uint16_t generation)
@@ -363,6 +375,7 @@ int main(void)
         cmocka_unit_test(the_store_may_change_meanwhile),
         cmocka_unit_test(of_another),
         cmocka_unit_test(unreadable),
+        cmocka_unit_test(not_opened),
         cmocka_unit_test(cut_short),
         cmocka_unit_test(flipped_bits),
         cmocka_unit_test(moved_lines),
