@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fake_twin.h"
+#include "faults/fault_type.h"
 #include "plan/link_table.h"
 
 /* ---- a Service ---- */
@@ -159,9 +160,11 @@ static inline void expect_proof(struct lab *lab, size_t index, const char *addre
 
 static inline void assert_told(const struct lab *lab, const char *message)
 {
+    const bool lost = strncmp(message, "no way to ", strlen("no way to ")) == 0;
+    const char *code = lost ? "nat-endpoint-unreachable" : "nat-proof-failed";
     bool told = false;
     vec_each(struct fault, fault, &lab->faults.list)
-        told |= strcmp(fault->message, message) == 0;
+        told |= strcmp(fault->message, message) == 0 && strcmp(fault->type->code, code) == 0;
     if (!told)
         fail_msg("no fault: %s", message);
 }

@@ -20,6 +20,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "cmocka_all.h"
+#include "raised.h"
 
 static const struct nat_plane_options small = { .max_flows = 1024,
                                                 .max_services = 64,
@@ -299,9 +300,10 @@ static void foreign_links_stay(void **state)
                      nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT, false));
 }
 
-static void assert_fault(struct lab *lab, const char *place, const char *words)
+static void assert_fault(struct lab *lab, const char *code, const char *place, const char *words)
 {
     assert_int_equal(lab->faults.list.count, 1);
+    assert_string_equal(code_of(lab->faults.list.items), code);
     assert_string_equal(lab->faults.list.items[0].place, place);
     if (!strstr(lab->faults.list.items[0].message, words))
         fail_msg("%s", lab->faults.list.items[0].message);
@@ -332,7 +334,7 @@ static void ours_goes_in_front_once(void **state)
         if (times == 0)
             assert_stands(lab, 4);
     }
-    assert_fault(lab, "interface eth0", told);
+    assert_fault(lab, "nat-overtaken-tcx", "interface eth0", told);
     assert_int_equal(programs_on(&lab->wanted[0]), 2);
 
     assert_int_equal(tcx_detach(foreign), 0);
@@ -373,10 +375,12 @@ static void a_filter_before_ours_is_a_fault(void **state)
     run("tc filter add dev eth0 ingress pref 7 protocol ip u32 match u32 0 0 flowid :1");
     assert_int_equal(nat_hooks_rank(lab->hooks, lab->wanted, 4), NAT_RANK_BEHIND);
     assert_int_equal(sync_to(lab, 4), 0);
-    assert_fault(lab, "interface eth0", "of priority 2 is attached to its ingress before NAT");
+    assert_fault(lab, "nat-overtaken-filter", "interface eth0",
+                 "of priority 2 is attached to its ingress before NAT");
     run("tc filter del dev eth0 ingress pref 2");
     assert_int_equal(sync_to(lab, 4), 0);
-    assert_fault(lab, "interface eth0", "a u32 filter of priority 7 is attached to its ingress");
+    assert_fault(lab, "nat-overtaken-filter", "interface eth0",
+                 "a u32 filter of priority 7 is attached to its ingress");
     run("tc filter del dev eth0 ingress pref 7");
     assert_stands(lab, 4);
     assert_int_equal(nat_hooks_rank(lab->hooks, lab->wanted, 4), NAT_RANK_FIRST);
@@ -388,7 +392,8 @@ static void a_taken_place_is_a_fault(void **state)
     run("tc qdisc add dev eth0 clsact");
     add_foreign(lab, "ingress", 33, 1);
     assert_int_equal(sync_to(lab, 4), 3);
-    assert_fault(lab, "interface eth0", "its ingress: File exists (a filter of somebody else");
+    assert_fault(lab, "nat-attach-refused", "interface eth0",
+                 "its ingress: File exists (a filter of somebody else");
     assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 1));
     run("tc filter show dev eth0 ingress | grep -q 'handle 0x1 foreign'");
     assert_int_equal(nat_hooks_remove_all(lab->folder), 3);

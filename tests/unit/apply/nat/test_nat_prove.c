@@ -179,6 +179,8 @@ static void test_a_bad_slot_is_bad_for_all(void **state)
     assert_false(lab->proofs.items[0].served);
     assert_false(lab->proofs.items[1].served);
     assert_int_equal(lab->faults.list.count, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_string_equal(lab->faults.list.items[i].type->code, "nat-proof-failed");
 }
 
 static void test_a_sender_may_be_the_endpoint(void **state)

@@ -13,6 +13,7 @@
 
 #include "nat_plane_lab.h"
 #include "nat_random_rows.h"
+#include "raised.h"
 
 int __real_bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags);
 int __wrap_bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags);
@@ -134,6 +135,7 @@ static bool try_row(struct nat_plane *plane, const struct nat_row *row, unsigned
         return true;
     }
     expect_dump(plane, before);
+    (void)raised(&faults, "nat-map-full");
     assert_int_equal(faults.list.count, 1);
     assert_memory_equal(faults.list.items[0].remedy, "raise services.maps.", 20);
     for (int map = 0; map < NAT_MAP_COUNT; map++) {
@@ -206,6 +208,7 @@ static void refused_writes(void **state)
                 break;
             assert_true(stopped);
             assert_int_equal(r, call % 2 ? -ENOSPC : -ENOMEM);
+            (void)raised(&faults, call % 2 ? "nat-map-full" : "nat-service-unwritten");
             assert_int_equal(faults.list.count, 1);
             expect_dump(plane, before);
             undone++;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "nat_plane_lab.h"
+#include "raised.h"
 
 static struct prefix prefix(const char *text)
 {
@@ -63,6 +64,7 @@ static void settings(void **state)
     settings.pod_net_count = ARRAY_SIZE(many);
     assert_int_equal(nat_plane_set(plane, &settings, &faults), 0);
     assert_int_equal(control->pod_net_count, NAT_MAX_POD_NETS);
+    (void)raised(&faults, "nat-networks-beyond-room");
     assert_int_equal(faults.list.count, 1);
     settings.snat_last = 1;
     assert_int_equal(nat_plane_set(plane, &settings, &faults), -EINVAL);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "detect/detector.h"
 #include "netns.h"
+#include "raised.h"
 
 static struct svc0 ensure(uint32_t mtu, int expected)
 {
@@ -125,8 +126,8 @@ static void foreign_ones_stay(void **state)
         run(cases[i].make);
         run("ip -o link > /dev/shm/links.$PPID");
         assert_int_equal(svc0_ensure(1500, &svc0, &faults), -EEXIST);
-        assert_int_equal(faults.list.count, 1);
-        assert_string_equal(faults.list.items[0].place, cases[i].place);
+        AUTOFREE char *expected = text_format("nat-svc0-foreign at %s\n", cases[i].place);
+        assert_raised(&faults, expected);
         assert_non_null(strstr(faults.list.items[0].message, "none of ours"));
         assert_int_equal(svc0_remove(), 0);
         run("ip -o link | diff /dev/shm/links.$PPID - && rm /dev/shm/links.$PPID");
@@ -174,7 +175,7 @@ static void without_privilege_it_is_a_fault(void **state)
     int r = svc0_ensure(1500, &svc0, &faults);
     assert_int_equal(seteuid(real), 0);
     assert_int_equal(r, -EPERM);
-    assert_string_equal(faults.list.items[0].place, "interface svc0");
+    assert_raised(&faults, "nat-svc0-refused at interface svc0\n");
     assert_non_null(strstr(faults.list.items[0].remedy, "CAP_NET_ADMIN"));
 }
 
@@ -187,7 +188,7 @@ static void assert_lacking(bool v4, bool v6, const char *expected)
     detector_find("forwarding")->detect(&facts, &faults);
     detector_find("nat-settings")->detect(&facts, &faults);
     vec_each(const struct fault, fault, &faults.list) {
-        text_addf(&out, "%s%s", out.length ? " " : "", fault->place);
+        text_addf(&out, "%s at %s\n", code_of(fault), fault->place);
         assert_non_null(strstr(fault->remedy, fault->place));
     }
     assert_string_equal(text_str(&out), expected);
@@ -199,15 +200,43 @@ static void settings_that_lack_are_told(void **state)
     run("sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0 "
         "net.ipv4.conf.lo.accept_local=0 net.ipv4.conf.all.accept_local=0");
     assert_lacking(true, true,
-                   "net.ipv4.ip_forward net.ipv6.conf.all.forwarding "
-                   "net.ipv4.conf.lo.accept_local");
-    assert_lacking(false, true, "net.ipv6.conf.all.forwarding");
+                   "nat-forwarding-off-ipv4 at net.ipv4.ip_forward\n"
+                   "nat-forwarding-off-ipv6 at net.ipv6.conf.all.forwarding\n"
+                   "nat-local-not-accepted at net.ipv4.conf.lo.accept_local\n");
+    assert_lacking(false, true, "nat-forwarding-off-ipv6 at net.ipv6.conf.all.forwarding\n");
     run("sysctl -qw net.ipv4.ip_forward=1");
-    assert_lacking(true, false, "net.ipv4.conf.lo.accept_local");
+    assert_lacking(true, false, "nat-local-not-accepted at net.ipv4.conf.lo.accept_local\n");
     run("sysctl -qw net.ipv4.conf.lo.accept_local=1 net.ipv6.conf.all.forwarding=2");
     assert_lacking(true, true, "");
     run("sysctl -qw net.ipv4.conf.lo.accept_local=0 net.ipv4.conf.all.accept_local=1");
     assert_lacking(true, true, "");
+}
+
+static void assert_interface(const char *expected)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    nat_host_check_interface("lo", true, true, &faults);
+    nat_host_check_arp("lo", &faults);
+    assert_raised(&faults, expected);
+}
+
+static void settings_of_an_interface_that_lack_are_told(void **state)
+{
+    (void)state;
+    run("sysctl -qw net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.disable_ipv6=0 "
+        "net.ipv4.conf.lo.arp_ignore=0 net.ipv4.conf.all.arp_ignore=0");
+    assert_interface("");
+    run("sysctl -qw net.ipv4.conf.lo.forwarding=0 net.ipv6.conf.lo.disable_ipv6=1 "
+        "net.ipv4.conf.lo.arp_ignore=8");
+    assert_interface("nat-interface-not-forwarding at net.ipv4.conf.lo.forwarding\n"
+                     "nat-interface-without-ipv6 at net.ipv6.conf.lo.disable_ipv6\n"
+                     "nat-arp-ignored at net.ipv4.conf.lo.arp_ignore\n");
+    assert_int_equal(system("ip link add svc0 type bridge && "
+                            "sysctl -qw net.ipv6.conf.svc0.disable_ipv6=1 "
+                            "net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 "
+                            "net.ipv4.conf.lo.accept_local=1"),
+                     0);
+    assert_lacking(true, true, "nat-svc0-without-ipv6 at net.ipv6.conf.svc0.disable_ipv6\n");
 }
 
 int main(void)
@@ -222,6 +251,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(carries_what_is_routed_there, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(without_privilege_it_is_a_fault, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(settings_that_lack_are_told, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(settings_of_an_interface_that_lack_are_told, lab_open,
+                                        lab_close),
     };
     return lab_missing() ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
 }
