@@ -96,7 +96,7 @@ def a_pool_that_has_blocks_is_deleted(world):
     world.plane.put(address_pool("two", "10.225.0.0/24"))
 
 
-@rows(1346, cause=("AddressPool three", "is deleted", "finalizer example.com/hold"), remedy="kubectl patch AddressPool three")
+@rows(1346, cause=("AddressPool three", "is deleted", "finalizer example.com/hold"), remedy="kubectl edit AddressPool three")
 def a_finalizer_keeps_a_pool(world):
     item = address_pool("three", "10.226.0.0/24")
     item["metadata"]["finalizers"] = ["example.com/hold"]

@@ -96,8 +96,8 @@ static void a_block_that_is_kept_is_not_free(void **state)
     (void)held_faults(planning.store, KIND_ADDRESS_BLOCK, NOW_MS, &faults);
     assert_raised(&faults, "deleted-block-kept at AddressBlock a-1\n");
     assert_string_equal(faults.list.items[0].remedy,
-                        "if whoever set it is gone: kubectl patch AddressBlock a-1 --type=merge -p "
-                        "'{\"metadata\":{\"finalizers\":null}}'");
+                        "if whoever set it is gone, take x.io/y, and no other, out of "
+                        "metadata.finalizers: kubectl edit AddressBlock a-1");
 }
 
 int main(void)
