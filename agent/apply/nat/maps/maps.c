@@ -312,17 +312,14 @@ static int finish(struct nat_plane *plane, enum nat_map_index index)
     return copy_old(map);
 }
 
-/* Does something with each map. Returns 0, or -errno with a fault. */
+/* Does something with each map. Returns 0, or -errno, and then the index of the map. */
 static int each_map(struct nat_plane *plane, int (*act)(struct nat_plane *, enum nat_map_index),
-                    const char *done, struct faults *faults)
+                    int *ret_failed)
 {
-    for (int i = 0; i < NAT_MAP_COUNT; i++) {
-        int r = act(plane, i);
-        if (r < 0) {
-            fault_raise(faults, "service NAT", nat_map_unfinished, .map = names[i], .done = done,
-                        .reason = strerror(-r), .remedy = remedy_for_kernel(r));
+    for (*ret_failed = 0; *ret_failed < NAT_MAP_COUNT; ++*ret_failed) {
+        int r = act(plane, *ret_failed);
+        if (r < 0)
             return r;
-        }
     }
     return 0;
 }
@@ -342,6 +339,16 @@ static int pin_again(struct nat_plane *plane, enum nat_map_index index)
     return r;
 }
 
+/* The maps are in use, and stay so without pins. */
+static int repair_pins(struct nat_plane *plane, struct faults *faults)
+{
+    int failed, r = each_map(plane, pin_again, &failed);
+    if (r < 0)
+        fault_raise(faults, "service NAT", nat_map_unpinned, .map = names[failed],
+                    .reason = strerror(-r), .remedy = remedy_for_kernel(r));
+    return r;
+}
+
 /* The folder says whether a pin came or went; that is doubted after a dozen looks. */
 static bool pins_are_well(struct nat_plane *plane, int64_t changed_ns)
 {
@@ -357,8 +364,7 @@ void nat_plane_keep_pins(struct nat_plane *plane, struct faults *faults)
     plane->pins_well_ns = plane->pins_looks = 0;
     if (!nat_plane_may_pin(plane))
         tell_no_bpffs(plane, faults);
-    else if (plane->pins && dir_make(plane->pins) == 0 &&
-             each_map(plane, pin_again, "pinned again", faults) == 0)
+    else if (plane->pins && dir_make(plane->pins) == 0 && repair_pins(plane, faults) == 0)
         plane->pins_well_ns = changed_ns; /* as it was before they were gone through */
 }
 
@@ -375,13 +381,23 @@ static void forget_filter(const struct nat_plane *plane)
         control->filter_words = 0;
 }
 
+static int finish_each(struct nat_plane *plane, int (*act)(struct nat_plane *, enum nat_map_index),
+                       const char *done, struct faults *faults)
+{
+    int failed, r = each_map(plane, act, &failed);
+    if (r < 0)
+        fault_raise(faults, "service NAT", nat_map_unfinished, .map = names[failed], .done = done,
+                    .reason = strerror(-r), .remedy = remedy_for_kernel(r));
+    return r;
+}
+
 int nat_maps_finish(struct nat_plane *plane, struct faults *faults)
 {
-    int r = each_map(plane, finish, "set up", faults);
+    int r = finish_each(plane, finish, "set up", faults);
     if (r < 0)
         return r;
     forget_filter(plane);
-    r = each_map(plane, pin, "pinned", faults);
+    r = finish_each(plane, pin, "pinned", faults);
     if (r < 0)
         return r;
     plane->control = plane->maps[NAT_MAP_CONTROL].memory;

@@ -14,6 +14,7 @@
 #include "apply/nat/flows/flows.h"
 #include "apply/nat/hooks/programs.h"
 #include "nat_plane_lab.h"
+#include "raised.h"
 
 static struct nat_tuple tuple(const char *source, uint16_t sport, const char *destination,
                               uint16_t dport)
@@ -420,6 +421,25 @@ static void pins_that_are_removed_come_back(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
+/* What is in use works without its pin; the next agent finds nothing. */
+static void a_pin_that_does_not_come_back_is_told(void **state)
+{
+    (void)state;
+    char path[128];
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, true);
+    const int fd = plane->maps[NAT_MAP_FLOWS].fd;
+    (void)snprintf(path, sizeof(path), "%s/%d/flows", lab_pins, NAT_LAYOUT);
+    assert_int_equal(unlink(path), 0);
+    plane->maps[NAT_MAP_FLOWS].fd = -1;
+    nat_plane_keep_pins(plane, &faults);
+    plane->maps[NAT_MAP_FLOWS].fd = fd;
+    assert_only_raised(&faults, "nat-map-unpinned", "service NAT",
+                       "map flows can't be pinned again: Invalid argument");
+    keep(plane);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +449,7 @@ int main(void)
         cmocka_unit_test_teardown(a_pin_that_was_not_finished, lab_clean),
         cmocka_unit_test_teardown(a_filter_that_was_not_filled, lab_clean),
         cmocka_unit_test_teardown(pins_that_are_removed_come_back, lab_clean),
+        cmocka_unit_test_teardown(a_pin_that_does_not_come_back_is_told, lab_clean),
         cmocka_unit_test(no_bpf_file_system),
         cmocka_unit_test(no_privilege),
         cmocka_unit_test(generations),
