@@ -28,7 +28,6 @@
 #include "engine/nat/host/nat_firewall.h"
 #include "engine/nat/host/nat_own_ways.h"
 #include "engine/nat/host/nat_ports.h"
-#include "engine/nat/host/nat_tracking.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
 #include "engine/nat/pods/nat_answers.h"

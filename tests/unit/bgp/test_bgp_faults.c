@@ -55,47 +55,6 @@ static void a_socket_that_can_not_be_asked(void **state)
     assert_raised(&faults, "bird-socket-gone at /run/bird/bird.ctl\n");
 }
 
-static void assert_session(const struct bird_status *bird, const char *expected)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    assert_false(bgp_session_faults(bird, 0, &faults));
-    assert_raised(&faults, expected);
-}
-
-static void a_session_is_down_with_its_interface(void **state)
-{
-    (void)state;
-    static const char *const expected[] = {
-        [BGP_LINK_DOWN] = "bgp-interface-down at tor1 10.0.1.1\n",
-        [BGP_LINK_UNPLUGGED] = "bgp-interface-unplugged at tor1 10.0.1.1\n",
-        [BGP_LINK_MISSING] = "bgp-interface-missing at tor1 10.0.1.1\n",
-    };
-    struct bgp_peer peer;
-    struct bird_status bird = bird_of(&peer);
-    assert_session(&bird, "");
-    peer.established = false;
-    peer.since_wall_ms = -60000;
-    (void)strcpy(peer.down_link, "eth0");
-    for (size_t how = 0; how < ARRAY_SIZE(expected); how++) {
-        peer.down_how = (enum bgp_link_state)how;
-        assert_session(&bird, expected[how]);
-    }
-}
-
-/* What has ended for want of interfaces is not told one by one. */
-static void without_its_device_protocol_bird_knows_no_interface(void **state)
-{
-    (void)state;
-    struct bgp_peer peer;
-    struct bird_status bird = bird_of(&peer);
-    peer.established = false;
-    (void)strcpy(peer.last_error, "Neighbor lost");
-    (void)strcpy(bird.device_down, "device1");
-    assert_session(&bird, "bird-device-disabled at device1\n");
-    (void)strcpy(peer.last_error, "Socket: Connection refused");
-    assert_session(&bird, "bird-device-disabled at device1\nbgp-session-down at tor1 10.0.1.1\n");
-}
-
 static void assert_kept(const struct bird_status *bird, const char *expected)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -153,8 +112,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_socket_that_can_not_be_asked),
-        cmocka_unit_test(a_session_is_down_with_its_interface),
-        cmocka_unit_test(without_its_device_protocol_bird_knows_no_interface),
         cmocka_unit_test(routes_that_a_peer_does_not_get),
         cmocka_unit_test(routes_that_bird_has_not_learned),
     };

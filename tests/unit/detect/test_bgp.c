@@ -66,13 +66,23 @@ static void its_cause_stands_alone(void **state)
 {
     struct fixture *fx = *state;
     struct bgp_peer *tor = add_peer(fx, "tor", false);
+    static const char *const expected[] = {
+        [BGP_LINK_DOWN] = "bgp-interface-down at tor 10.0.1.1\n",
+        [BGP_LINK_UNPLUGGED] = "bgp-interface-unplugged at tor 10.0.1.1\n",
+        [BGP_LINK_MISSING] = "bgp-interface-missing at tor 10.0.1.1\n",
+    };
     (void)snprintf(tor->down_link, sizeof(tor->down_link), "eth0");
-    tor->down_how = BGP_LINK_UNPLUGGED;
-    assert_found("bgp-sessions", &fx->facts, "bgp-interface-unplugged at tor 10.0.1.1\n");
+    for (size_t how = 0; how < ARRAY_SIZE(expected); how++) {
+        tor->down_how = (enum bgp_link_state)how;
+        assert_found("bgp-sessions", &fx->facts, expected[how]);
+    }
     *tor->down_link = '\0';
     (void)snprintf(tor->last_error, sizeof(tor->last_error), "Neighbor lost");
     (void)snprintf(fx->bird.device_down, sizeof(fx->bird.device_down), "device1");
     assert_found("bgp-sessions", &fx->facts, "bird-device-disabled at device1\n");
+    (void)snprintf(tor->last_error, sizeof(tor->last_error), "Socket: Connection refused");
+    assert_found("bgp-sessions", &fx->facts,
+                 "bird-device-disabled at device1\nbgp-session-down at tor 10.0.1.1\n");
 }
 
 static void what_is_expected_counts(void **state)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a machine's interfaces lack for service NAT, from facts. */
-#include "engine/nat/nat_machine.h"
+#include "engine/nat/host/nat_machine.h"
 
 #include "../plan/linking.h"
 #include "raised.h"
