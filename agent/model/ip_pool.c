@@ -4,6 +4,9 @@
  * those of its webhook, which a manifest never went through. A range that can't be read refuses the
  * pool, so that its last good content stays in force: a pool that lacks a range would take away the
  * addresses of Services. Whether pools overlap is for the planner to say, who sees them all.
+ *
+ * What is counted in a pool's status is for the program that writes it. It makes no pool another
+ * one, so that no plan begins anew for it, and garbage there refuses nothing.
  */
 #include "model/ip_pool.h"
 
@@ -132,11 +135,30 @@ static void decode_allocation(struct decoder *decoder, const struct doc *spec, s
     pool->service_selectors = decode_selectors(decoder, doc_get(allocation, "serviceSelectors"));
 }
 
+static int64_t decode_count(const struct decoder *decoder, const struct doc *status,
+                            const char *key)
+{
+    AUTOFAULTS struct faults garbage = { 0 };
+    int64_t count = -1;
+    (void)doc_int(decoder->document, doc_get(status, key), 0, INT64_MAX, &count, &garbage);
+    return count;
+}
+
+static void decode_counts(const struct decoder *decoder, const struct doc *status,
+                          struct ip_pool_counts *counts)
+{
+    counts->assigned[0] = decode_count(decoder, status, "assignedIPv4");
+    counts->assigned[1] = decode_count(decoder, status, "assignedIPv6");
+    counts->available[0] = decode_count(decoder, status, "availableIPv4");
+    counts->available[1] = decode_count(decoder, status, "availableIPv6");
+}
+
 static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct ip_pool *pool = (struct ip_pool *)object;
     pool->labels = decode_labels(decoder, &pool->label_count);
     decode_reserved(decoder, pool);
+    decode_counts(decoder, doc_get(root, "status"), &pool->counts);
     const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
     if (!spec)
         return;

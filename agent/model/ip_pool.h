@@ -15,6 +15,11 @@
 /* Annotation of a pool: ranges that are given only to who asks for one of their addresses. */
 #define IP_POOL_RESERVED "fingerpost.io/reserved"
 
+/* What a pool's status says of its addresses: of IPv4, of IPv6; -1: nothing. */
+struct ip_pool_counts {
+    int64_t assigned[2], available[2];
+};
+
 struct ip_pool {
     struct object object;
     const struct ip_range *ranges; /* as they are written; they may overlap */
@@ -30,6 +35,7 @@ struct ip_pool {
     struct object_selectors namespace_selectors, service_selectors;
     const struct label *labels; /* sorted by name */
     uint32_t label_count;
+    struct ip_pool_counts counts; /* with other ones it is no other pool */
 };
 
 static inline const struct ip_pool *to_ip_pool(const struct object *object)

@@ -187,22 +187,27 @@ void address_status_write(const struct service *service, const struct assignment
     json_end_object(&json);
 }
 
-static void write_count(struct json *json, const char *key, uint64_t count)
+struct ip_pool_counts address_pool_counts(const struct pool_use *use)
 {
-    json_int(json, key, count > INT64_MAX ? INT64_MAX : (int64_t)count);
+    struct ip_pool_counts counts;
+    for (size_t i = 0; i < ARRAY_SIZE(counts.assigned); i++) {
+        counts.assigned[i] = (int64_t)MIN(use->used[i], (uint64_t)INT64_MAX);
+        counts.available[i] = (int64_t)MIN(use->free[i], (uint64_t)INT64_MAX);
+    }
+    return counts;
 }
 
-void address_pool_status_write(const struct object *pool, const struct pool_use *use,
+void address_pool_status_write(const struct object *pool, const struct ip_pool_counts *counts,
                                struct text *out)
 {
     struct json json = { .out = out };
     begin_object(&json, "metallb.io/v1beta1", "IPAddressPool", pool);
     json_end_object(&json);
     json_begin_object(&json, "status");
-    write_count(&json, "assignedIPv4", use->used[0]);
-    write_count(&json, "assignedIPv6", use->used[1]);
-    write_count(&json, "availableIPv4", use->free[0]);
-    write_count(&json, "availableIPv6", use->free[1]);
+    json_int(&json, "assignedIPv4", counts->assigned[0]);
+    json_int(&json, "assignedIPv6", counts->assigned[1]);
+    json_int(&json, "availableIPv4", counts->available[0]);
+    json_int(&json, "availableIPv6", counts->available[1]);
     json_end_object(&json);
     json_end_object(&json);
 }

@@ -21,8 +21,9 @@ bool address_status_is(const struct service *service, const struct assignment *r
 void address_status_write(const struct service *service, const struct assignment *row,
                           bool addresses, int64_t now_wall_ms, struct text *out);
 
-/* MetalLB's counts of a pool, to be applied to its status. */
-void address_pool_status_write(const struct object *pool, const struct pool_use *use,
+/* MetalLB's counts of a pool; the same, to be applied to its status. */
+struct ip_pool_counts address_pool_counts(const struct pool_use *use);
+void address_pool_status_write(const struct object *pool, const struct ip_pool_counts *counts,
                                struct text *out);
 
 /* The Event that says why a Service has not all of its addresses; named after what it says. */

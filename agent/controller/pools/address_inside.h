@@ -31,6 +31,7 @@ struct address_job {
     size_t chosen;                 /* of `behind` */
     struct service_notes contests; /* of address_contest.c */
     struct service_notes lingers;  /* of address_lingers.c */
+    struct service_notes counts;   /* of pools: what address_write.c has written last */
     struct faults unreadable;      /* why the record says nothing */
     bool begun;                    /* the record was read and put into the desk */
     bool conflicts_due;            /* a Node or a clusterIP in a pool came, went or changed */
@@ -107,5 +108,6 @@ extern const struct job_writer_row address_writers[];
 /* Nothing is to be written to the object any more: a refusal of it is no fault. */
 void address_forget_refusal(struct address_job *job, const struct object *object);
 
-/* Has the status of each pool written, if its counts may be others. 0 or -errno. */
+void counts_init(struct service_notes *notes);
+/* Has the status of each pool written whose counts are others. 0 or -errno. */
 int address_count_pools(struct address_job *job);

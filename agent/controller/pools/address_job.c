@@ -49,6 +49,7 @@ static void reset(struct address_job *job)
     behind_clear(&job->behind);
     job->chosen = 0;
     faults_done(&job->unreadable);
+    service_notes_clear(&job->counts);
     job->begun = job->needs_claim = job->freed = false;
     job->written = job->writing = job->counted = job->surveyed = 0;
     job->retry_ms = INT64_MAX;
@@ -445,6 +446,7 @@ static void close_job(struct job *base)
     sorted_done(&job->behind);
     service_notes_done(&job->contests);
     service_notes_done(&job->lingers);
+    service_notes_done(&job->counts);
     refusals_done(&job->refusals);
     faults_done(&job->unreadable);
     address_claims_free(job->claims);
@@ -456,6 +458,7 @@ static int open_job(struct job *base)
     behind_init(&job->behind);
     contests_init(&job->contests);
     lingers_init(&job->lingers);
+    counts_init(&job->counts);
     refusals_init(&job->refusals);
     job->retry_ms = INT64_MAX;
     pool_desk_init(&job->desk);

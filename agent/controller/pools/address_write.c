@@ -194,6 +194,37 @@ static bool told_status(void *context, const char *key, const struct kube_told *
 
 /* ---- What is written to pools ---- */
 
+/* What was written to a pool last: the source may not have told of it yet. */
+struct pool_note {
+    struct service_note note;
+    struct ip_pool_counts counts;
+};
+
+static bool counts_equal(const struct ip_pool_counts *a, const struct ip_pool_counts *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* Whether the status of a pool says so by all that is known; else it is noted as written. */
+static bool pool_says(struct service_notes *notes, const struct object *object,
+                      const struct ip_pool_counts *counts)
+{
+    struct pool_note *note = (struct pool_note *)service_notes_find(notes, object);
+    if (counts_equal(&to_ip_pool(object)->counts, counts) &&
+        (!note || counts_equal(&note->counts, counts)))
+        return true;
+    if (!note)
+        note = (struct pool_note *)service_notes_get(notes, object);
+    if (note)
+        note->counts = *counts;
+    return false;
+}
+
+void counts_init(struct service_notes *notes)
+{
+    service_notes_init(notes, sizeof(struct pool_note), NULL);
+}
+
 static int make_pool(void *context, const char *key, struct kube_write *write, struct text *body)
 {
     struct address_job *job = context;
@@ -202,14 +233,19 @@ static int make_pool(void *context, const char *key, struct kube_write *write, s
     struct pool_use use;
     if (!pool || pool_use_count(&job->desk.assignments, &job->desk.table, pool, &use) < 0)
         return 0;
-    address_pool_status_write(object, &use, body);
+    const struct ip_pool_counts counts = address_pool_counts(&use);
+    if (pool_says(&job->counts, object, &counts)) {
+        address_forget_refusal(job, object);
+        return 0;
+    }
+    address_pool_status_write(object, &counts, body);
     const struct kube_target pools = { .group = "metallb.io",
                                        .version = "v1beta1",
                                        .plural = "ipaddresspools" };
     return write_status(KUBE_APPLY, &pools, object, body, write);
 }
 
-/* Counts are not looked at: they are written again with the next change. */
+/* Counts are not looked at: what differs is written again with the next change. */
 static bool told_pool(void *context, const char *key, const struct kube_told *told)
 {
     return note_answer(context, KIND_IP_POOL, key, told) && told->result.outcome != KUBE_DONE;
@@ -220,6 +256,8 @@ int address_count_pools(struct address_job *job)
     int r = 0;
     if (job->counted == pool_desk_version(&job->desk))
         return 0;
+    if (service_notes_count(&job->counts) > job->desk.table.pools.count)
+        service_notes_clear(&job->counts); /* some pools are gone */
     vec_each(const struct pool, pool, &job->desk.table.pools) {
         AUTOFREE char *key = address_key(&pool->object->object);
         if (r == 0)

@@ -245,18 +245,30 @@ static void count_one(const struct pool *pool, const struct ip *ip, bool used, s
         use->reserved[family]--;
 }
 
+/* Notes each address of a range that is in use. */
+static void count_span(const struct assignments *assignments, const struct pool *pool,
+                       const struct ip_range *range, struct pool_use *use, uint64_t *avoided)
+{
+    const struct ip *last = NULL;
+    for (size_t i = use_from(assignments, &range->first); i < assignments->uses.count; i++) {
+        const struct ip *ip = &((const struct use *)sorted_at(&assignments->uses, i))->ip;
+        if (ip_cmp(ip, &range->last) > 0)
+            return;
+        if (!last || !ip_equal(last, ip))
+            count_one(pool, ip, true, use, avoided);
+        last = ip;
+    }
+}
+
 int pool_use_count(const struct assignments *assignments, const struct pool_table *table,
                    const struct pool *pool, struct pool_use *ret_use)
 {
-    const struct ip *last = NULL;
     uint64_t avoided = pool_avoided_count(table, pool);
     *ret_use = (struct pool_use){ .size = { pool->size[0], pool->size[1] } };
     int r = pool_reserved_count(table, pool, ret_use->reserved);
-    sorted_each(const struct use, use, &assignments->uses) {
-        bool again = last && ip_equal(last, &use->ip);
-        last = &use->ip;
-        if (!again && pool_at(table, &use->ip) == pool)
-            count_one(pool, &use->ip, true, ret_use, &avoided);
+    vec_each(const struct pool_span, span, &table->spans) {
+        if (&table->pools.items[span->pool] == pool)
+            count_span(assignments, pool, &span->range, ret_use, &avoided);
     }
     for (size_t i = 0; i < rests_count(&assignments->rests); i++) {
         const struct ip *ip = &rest_at(&assignments->rests, i)->ip;

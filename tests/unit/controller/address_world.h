@@ -42,6 +42,7 @@ struct fixture {
         BUSY,      /* 429 with `Retry-After` */
         UNSTORED,  /* 200 with what was sent, and it is not stored */
     } lie;
+    bool unheard;     /* the source does not tell of what is written to pools */
     bool woken, told; /* a round is due; the job knows that it leads */
 };
 
@@ -59,10 +60,19 @@ static inline void put(struct fixture *fx, const char *yaml)
     fx->woken = true;
 }
 
+/* The pool "lb" has 203.0.113.0/29, any other one 198.51.100.0/29. */
+static inline void put_pool_status(struct fixture *fx, const char *name, const char *status)
+{
+    AUTOFREE char *yaml = text_format(
+        "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: %s, namespace: "
+        "lb}, spec: {addresses: [%s/29]}, status: %s}",
+        name, strcmp(name, "lb") == 0 ? "203.0.113.0" : "198.51.100.0", status);
+    put(fx, yaml);
+}
+
 static inline void put_pool(struct fixture *fx)
 {
-    put(fx, "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, "
-            "metadata: {name: lb, namespace: lb}, spec: {addresses: [203.0.113.0/29]}}");
+    put_pool_status(fx, "lb", "{}");
 }
 
 static inline void put_status(struct fixture *fx, const char *name, const char *status)
@@ -203,6 +213,18 @@ static inline void on_status(struct fixture *fx, struct fake_peer *peer)
     fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
 }
 
+/* ".../ipaddresspools/NAME/status?..." */
+static inline void on_pool(struct fixture *fx, struct fake_peer *peer)
+{
+    char name[64];
+    const char *found = strstr(peer->path, "/ipaddresspools/");
+    assert_int_equal(sscanf(found, "/ipaddresspools/%63[^/]/status", name), 1);
+    AUTOFREE char *status = last_member(peer, "\"status\":");
+    if (!fx->unheard)
+        put_pool_status(fx, name, status);
+    fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
+}
+
 /* This one holds the Lease, for a minute. */
 static inline void on_lease(struct fake_peer *peer)
 {
@@ -230,6 +252,8 @@ static inline void on_asked(struct fake_peer *peer, void *context)
         on_record(fx, peer);
     else if (strstr(peer->path, "/services/"))
         on_status(fx, peer);
+    else if (strstr(peer->path, "/ipaddresspools/"))
+        on_pool(fx, peer);
     else
         fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
 }

@@ -152,6 +152,54 @@ static void a_pools_counts_are_written_while_it_is_there(void **state)
     run_job(fx, job->desk.table.pools.count == 0 && is_quiet(fx));
 }
 
+/* What there is to write to pools has been written. */
+static bool is_counted(const struct fixture *fx)
+{
+    struct job_status status = { 0 };
+    job_publish(fx->job, &status);
+    return is_quiet(fx) && status.writes.waiting == 0;
+}
+
+#define STATUS_OF(name) \
+    "PATCH /apis/metallb.io/v1beta1/namespaces/lb/ipaddresspools/" name "/status"
+
+/* Else each change of a Service would be a write for each pool of the cluster. */
+static void only_counts_that_differ_are_written(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    put_pool_status(fx, "other",
+                    "{assignedIPv4: 0, assignedIPv6: 0, availableIPv4: 8, "
+                    "availableIPv6: 0}");
+    put_service(fx, "web");
+    run_job(fx, is_counted(fx) && has(fx, "web", "203.0.113.0"));
+    const size_t writes = count_of(fx, STATUS_OF("lb"));
+    assert_in_range(writes, 1, 2);
+    assert_int_equal(count_of(fx, STATUS_OF("other")), 0);
+
+    /* What somebody else has written is written over with the next change, and nothing else. */
+    put_pool_status(fx, "lb", "{assignedIPv4: 7, assignedIPv6: 0, availableIPv4: 1}");
+    put_service(fx, "api");
+    run_job(fx, is_counted(fx) && has(fx, "api", "203.0.113.1"));
+    assert_int_equal(count_of(fx, STATUS_OF("lb")), writes + 1);
+    assert_int_equal(count_of(fx, STATUS_OF("other")), 0);
+}
+
+/* A write that the source has not told of yet: what it tells is older than what stands. */
+static void counts_that_come_back_before_they_are_heard_of_are_written(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, is_counted(fx) && has(fx, "web", "203.0.113.0"));
+    const size_t writes = count_of(fx, STATUS_OF("lb"));
+    fx->unheard = true;
+    put_service(fx, "api");
+    run_job(fx, has(fx, "api", "203.0.113.1") && count_of(fx, STATUS_OF("lb")) > writes);
+    take_out(fx, KIND_SERVICE, "api");
+    run_job(fx, count_of(fx, STATUS_OF("lb")) > writes + 1 && is_quiet(fx));
+}
+
 static void a_status_of_another_assigner_is_left_and_told(void **state)
 {
     struct fixture *fx = *state;
@@ -227,6 +275,8 @@ int main(void)
         CASE(what_was_not_stored_is_written_again),
         CASE(who_leads_no_more_tells_no_faults),
         CASE(a_pools_counts_are_written_while_it_is_there),
+        CASE(only_counts_that_differ_are_written),
+        CASE(counts_that_come_back_before_they_are_heard_of_are_written),
         CASE(nothing_is_given_beside_a_living_rival),
         CASE(a_status_of_another_assigner_is_left_and_told),
         CASE(who_leaves_us_takes_our_condition_off_and_nothing_else),

@@ -49,6 +49,27 @@ static void reads_a_pool(void **state)
     assert_false(object_selectors_match(&pool->service_selectors, NULL, 0));
 }
 
+/* Who writes the counts may write anything: the pool is the same, and is read. */
+static void a_status_makes_no_other_pool(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded plain =
+        decode_yaml(HEAD("IPAddressPool") "spec: {addresses: [192.0.2.0/28]}\n");
+    AUTODECODED struct decoded counted =
+        decode_yaml(HEAD("IPAddressPool") "spec: {addresses: [192.0.2.0/28]}\n"
+                                          "status: {assignedIPv4: 3, assignedIPv6: [], "
+                                          "availableIPv4: -9, availableIPv6: 13}\n");
+    assert_decoded(&plain, 0);
+    assert_decoded(&counted, 0);
+    const struct ip_pool_counts *counts = &to_ip_pool(counted.object)->counts;
+    assert_int_equal(counts->assigned[0], 3);
+    assert_int_equal(counts->assigned[1], -1);
+    assert_int_equal(counts->available[0], -1);
+    assert_int_equal(counts->available[1], 13);
+    assert_int_equal(to_ip_pool(plain.object)->counts.assigned[0], -1);
+    assert_true(object_equal(plain.object, counted.object));
+}
+
 static void a_plain_pool_is_for_everybody(void **state)
 {
     (void)state;
@@ -159,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_pool),
+        cmocka_unit_test(a_status_makes_no_other_pool),
         cmocka_unit_test(a_plain_pool_is_for_everybody),
         cmocka_unit_test(refuses_bad_pools),
         cmocka_unit_test(selectors_are_bounded),
