@@ -212,6 +212,31 @@ void address_pool_status_write(const struct object *pool, const struct ip_pool_c
     json_end_object(&json);
 }
 
+/* What an Event about a Service says; `cause` is what it is named after. */
+struct words {
+    const char *reason;
+    const struct text *cause, *note;
+};
+
+static void write_event(const struct service *service, const struct words *words,
+                        const char *identity, int64_t now_wall_ms,
+                        char ret_name[static KUBE_EVENT_NAME_MAX + 1], struct text *out)
+{
+    const struct object *object = &service->object;
+    const struct kube_event event = {
+        .namespace = object->namespace,
+        .name = kube_event_name(object->name, text_str(words->cause), ret_name),
+        .subject = { "v1", "Service", object->name, object->uid },
+        .reason = words->reason,
+        .action = "Assigning",
+        .note = text_str(words->note),
+        .controller = "fingerpost.io/agent-controller",
+        .instance = identity,
+    };
+    kube_event_write(&event, now_wall_ms, out);
+    out->failed |= text_error(words->cause) < 0 || text_error(words->note) < 0;
+}
+
 void address_event_write(const struct service *service, const struct assignment *row,
                          const char *identity, int64_t now_wall_ms,
                          char ret_name[static KUBE_EVENT_NAME_MAX + 1], struct text *out)
@@ -219,23 +244,24 @@ void address_event_write(const struct service *service, const struct assignment 
     CLEANUP(condition_done) struct condition condition;
     AUTOTEXT struct text cause = { 0 };
     AUTOTEXT struct text note = { 0 };
-    const struct object *object = &service->object;
     condition_make(row, &condition);
-    text_addf(&cause, "%s %s", object->uid, text_str(&condition.message));
+    text_addf(&cause, "%s %s", service->object.uid, text_str(&condition.message));
     text_addf(&note, "%s: %.900s",
               row->ips.count ? "not every LoadBalancer address" : "no LoadBalancer address",
               text_str(&condition.message));
-    const struct kube_event event = {
-        .namespace = object->namespace,
-        .name = kube_event_name(object->name, text_str(&cause), ret_name),
-        .subject = { "v1", "Service", object->name, object->uid },
-        .reason = "AddressPending",
-        .action = "Assigning",
-        .note = text_str(&note),
-        .controller = "fingerpost.io/agent-controller",
-        .instance = identity,
-    };
-    kube_event_write(&event, now_wall_ms, out);
-    out->failed |=
-        text_error(&condition.message) < 0 || text_error(&cause) < 0 || text_error(&note) < 0;
+    const struct words words = { "AddressPending", &cause, &note };
+    write_event(service, &words, identity, now_wall_ms, ret_name, out);
+    out->failed |= text_error(&condition.message) < 0;
+}
+
+void address_loss_event_write(const struct service *service, const char *loss, const char *identity,
+                              int64_t now_wall_ms, char ret_name[static KUBE_EVENT_NAME_MAX + 1],
+                              struct text *out)
+{
+    AUTOTEXT struct text cause = { 0 };
+    AUTOTEXT struct text note = { 0 };
+    text_addf(&cause, "%s loses %s", service->object.uid, loss);
+    text_addf(&note, "does not keep what its status says: %.900s", loss);
+    const struct words words = { "AddressLost", &cause, &note };
+    write_event(service, &words, identity, now_wall_ms, ret_name, out);
 }

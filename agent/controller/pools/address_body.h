@@ -26,7 +26,11 @@ struct ip_pool_counts address_pool_counts(const struct pool_use *use);
 void address_pool_status_write(const struct object *pool, const struct ip_pool_counts *counts,
                                struct text *out);
 
-/* The Event that says why a Service has not all of its addresses; named after what it says. */
+/* The Events that say why a Service has not all of its addresses, and why it does not keep what its
+ * status names; each is named after what it says. */
 void address_event_write(const struct service *service, const struct assignment *row,
                          const char *identity, int64_t now_wall_ms,
                          char ret_name[static KUBE_EVENT_NAME_MAX + 1], struct text *out);
+void address_loss_event_write(const struct service *service, const char *loss, const char *identity,
+                              int64_t now_wall_ms, char ret_name[static KUBE_EVENT_NAME_MAX + 1],
+                              struct text *out);

@@ -20,7 +20,7 @@ struct behind {
 };
 
 /* The writers of the job. */
-enum { ADDRESS_SERVICES, ADDRESS_POOLS, ADDRESS_EVENTS };
+enum { ADDRESS_SERVICES, ADDRESS_POOLS, ADDRESS_EVENTS, ADDRESS_LOSSES };
 
 struct address_job {
     struct job job;
@@ -31,6 +31,7 @@ struct address_job {
     size_t chosen;                 /* of `behind` */
     struct service_notes contests; /* of address_contest.c */
     struct service_notes lingers;  /* of address_lingers.c */
+    struct service_notes losses;   /* of address_loss.c */
     struct service_notes counts;   /* of pools: what address_write.c has written last */
     struct faults unreadable;      /* why the record says nothing */
     bool begun;                    /* the record was read and put into the desk */
@@ -80,6 +81,19 @@ void address_lingers_tell(struct address_job *job, int64_t now_ms);
 /* When the next one is to be told, monotonic; INT64_MAX: there is none. */
 int64_t lingers_next_ms(const struct service_notes *notes, int64_t now_ms);
 
+/* ---- address_loss.c ---- */
+
+void losses_init(struct service_notes *notes);
+/* It was decided of a Service whose status says something else: logs what it may not keep, and why,
+ * and has an Event written. */
+void address_loss_note(struct address_job *job, const struct assignment *row,
+                       const struct service *service);
+/* The status of a Service is as it was decided; `gone`: the Service is not there any more. */
+void losses_settle(struct service_notes *notes, const struct object *object, bool gone);
+/* The writer of these Events; as in struct kube_writer_options. */
+int address_loss_make(void *context, const char *key, struct kube_write *write, struct text *body);
+bool address_loss_told(void *context, const char *key, const struct kube_told *told);
+
 /* ---- address_conflicts.c ---- */
 
 /* An object has changed; tells what is in conflict now, if that may be something else. */
@@ -102,7 +116,7 @@ const struct object *address_object(const struct address_job *job, enum kind kin
 /* Whether the Service's status has the address. */
 bool address_is_told(const struct service *service, const struct ip *ip);
 
-/* The job's writers: the status of Services, that of pools, Events. */
+/* The job's writers: the status of Services, that of pools, Events of two kinds. */
 extern const struct job_writer_row address_writers[];
 
 /* Nothing is to be written to the object any more: a refusal of it is no fault. */

@@ -50,6 +50,7 @@ static void reset(struct address_job *job)
     job->chosen = 0;
     faults_done(&job->unreadable);
     service_notes_clear(&job->counts);
+    service_notes_clear(&job->losses);
     job->begun = job->needs_claim = job->freed = false;
     job->written = job->writing = job->counted = job->surveyed = 0;
     job->retry_ms = INT64_MAX;
@@ -245,8 +246,10 @@ static void on_assigned(void *context, const struct assignment *row, const struc
         if (object_version_is_older(job->seen, service->object.version))
             (void)snprintf(job->seen, sizeof(job->seen), "%s", service->object.version);
         job->chosen -= behind_drop(&job->behind, key);
+        losses_settle(&job->losses, &service->object, false);
         return;
     }
+    address_loss_note(job, row, service);
     if (behind_add(&job->behind, key) < 0)
         job->desk.all = true;
     vec_each(const struct ip, ip, &row->ips)
@@ -367,12 +370,14 @@ static int note(struct job *base, const struct change *change)
     AUTOFREE char *key = address_key(object);
     if (!key)
         return -ENOMEM;
-    if (!change->after)
+    if (!change->after) {
         job->chosen -= behind_drop(&job->behind, key);
-    else if (!assignment_is_for(job->job.board->config->addresses.load_balancer_class,
-                                to_service(object)) &&
-             to_service(object)->assigned)
+        losses_settle(&job->losses, object, true);
+    } else if (!assignment_is_for(job->job.board->config->addresses.load_balancer_class,
+                                  to_service(object)) &&
+               to_service(object)->assigned) {
         (void)job_writer_add(job->job.writers[ADDRESS_SERVICES], key);
+    }
     job->freed |= gives_up(change);
     return 0;
 }
@@ -447,6 +452,7 @@ static void close_job(struct job *base)
     service_notes_done(&job->contests);
     service_notes_done(&job->lingers);
     service_notes_done(&job->counts);
+    service_notes_done(&job->losses);
     refusals_done(&job->refusals);
     faults_done(&job->unreadable);
     address_claims_free(job->claims);
@@ -459,6 +465,7 @@ static int open_job(struct job *base)
     contests_init(&job->contests);
     lingers_init(&job->lingers);
     counts_init(&job->counts);
+    losses_init(&job->losses);
     refusals_init(&job->refusals);
     job->retry_ms = INT64_MAX;
     pool_desk_init(&job->desk);

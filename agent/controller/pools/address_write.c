@@ -297,5 +297,6 @@ const struct job_writer_row address_writers[] = {
     [ADDRESS_SERVICES] = { &status_limits, make_status, told_status },
     [ADDRESS_POOLS] = { NULL, make_pool, told_pool },
     [ADDRESS_EVENTS] = { NULL, make_event, told_event },
+    [ADDRESS_LOSSES] = { NULL, address_loss_make, address_loss_told },
     { 0 },
 };

@@ -34,6 +34,7 @@ struct fixture {
     unsigned unstored;       /* so many writes of the record are answered as done, and are not */
     unsigned conflicts;      /* so many writes of the record are refused with 409 */
     const char *refused;     /* a Service whose status may not be written */
+    struct text events;      /* what was asked to be created */
     struct text removal;     /* the last status that took our condition off */
     enum {
         HONEST,
@@ -225,6 +226,12 @@ static inline void on_pool(struct fixture *fx, struct fake_peer *peer)
     fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
 }
 
+static inline void on_event(struct fixture *fx, struct fake_peer *peer)
+{
+    text_add(&fx->events, fake_peer_body(peer));
+    fake_peer_answer(peer, 201, NULL, fake_peer_body(peer));
+}
+
 /* This one holds the Lease, for a minute. */
 static inline void on_lease(struct fake_peer *peer)
 {
@@ -254,6 +261,8 @@ static inline void on_asked(struct fake_peer *peer, void *context)
         on_status(fx, peer);
     else if (strstr(peer->path, "/ipaddresspools/"))
         on_pool(fx, peer);
+    else if (strstr(peer->path, "/events"))
+        on_event(fx, peer);
     else
         fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
 }
@@ -385,6 +394,7 @@ static inline int teardown(void **state)
     sd_event_unref(fx->event);
     text_done(&fx->record);
     text_done(&fx->removal);
+    text_done(&fx->events);
     free(fx);
     return 0;
 }

@@ -230,6 +230,56 @@ static void a_status_of_another_assigner_is_left_and_told(void **state)
     assert_int_equal(count_of(fx, "/services/cloud/"), writes);
 }
 
+static const char anothers[] =
+    "{conditions: [{type: fingerpost.io/AddressAssigned, status: 'True', reason: Assigned}], "
+    "loadBalancer: {ingress: [{ip: 203.0.113.0}]}}";
+
+/* By hand, or by a backup of etcd. Nothing but the Event says why the address is not there. */
+static void an_event_says_who_has_the_address_that_a_status_names(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, has(fx, "web", "203.0.113.0") && is_quiet(fx));
+    put_status(fx, "api", anothers);
+    run_job(fx, has(fx, "api", "203.0.113.1") && fx->events.length && is_quiet(fx));
+    static const char why[] = "203.0.113.0: the address is another's: Service default/web";
+    assert_non_null(strstr(text_str(&fx->events), why));
+    assert_non_null(strstr(text_str(&fx->events), "AddressLost"));
+    assert_int_equal(count_of(fx, "POST /apis/events.k8s.io/v1/"), 1);
+    const struct address_job *job = (const struct address_job *)fx->job;
+    assert_int_equal(service_notes_count(&job->losses), 0);
+
+    /* Its own wish is no loss. */
+    text_done(&fx->events);
+    put(fx, "{apiVersion: v1, kind: Service, metadata: {name: api, uid: u-api, resourceVersion: "
+            "'99', annotations: {fingerpost.io/loadBalancerIPs: 203.0.113.5}}, spec: {type: "
+            "LoadBalancer, clusterIP: 10.96.0.1, ports: [{port: 80}]}, status: {loadBalancer: "
+            "{ingress: [{ip: 203.0.113.1}]}}}");
+    run_job(fx, has(fx, "api", "203.0.113.5") && is_quiet(fx));
+    assert_int_equal(fx->events.length, 0);
+}
+
+/* Of a status that can't be written either: told once, not with each change of others. */
+static void a_loss_is_told_once(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, has(fx, "web", "203.0.113.0") && is_quiet(fx));
+    fx->refused = "api";
+    put_status(fx, "api", anothers);
+    run_job(fx, fx->events.length && fault_of(fx, "Service default/api"));
+    const struct address_job *job = (const struct address_job *)fx->job;
+    put_status(fx, "api", anothers);
+    put_service(fx, "more");
+    run_job(fx, has(fx, "more", "203.0.113.2"));
+    assert_int_equal(count_of(fx, "POST /apis/events.k8s.io/v1/"), 1);
+    assert_int_equal(service_notes_count(&job->losses), 1);
+    take_out(fx, KIND_SERVICE, "api");
+    run_job(fx, service_notes_count(&job->losses) == 0);
+}
+
 /* Of another class by now, and its balancer has written already. */
 static void who_leaves_us_takes_our_condition_off_and_nothing_else(void **state)
 {
@@ -279,6 +329,8 @@ int main(void)
         CASE(counts_that_come_back_before_they_are_heard_of_are_written),
         CASE(nothing_is_given_beside_a_living_rival),
         CASE(a_status_of_another_assigner_is_left_and_told),
+        CASE(an_event_says_who_has_the_address_that_a_status_names),
+        CASE(a_loss_is_told_once),
         CASE(who_leaves_us_takes_our_condition_off_and_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
