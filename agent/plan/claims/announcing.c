@@ -114,7 +114,6 @@ static bool is_answer(const struct announcing *announcing, int64_t now_ms)
 static enum announcing_step probe(struct announcing *announcing, int64_t now_ms)
 {
     if (announcing->sent == PROBES) {
-        announcing->pause_ms = 0;
         enter(announcing, ANNOUNCING_CLEAR, INT64_MAX);
         return ANNOUNCING_NOTHING;
     }
@@ -192,10 +191,12 @@ static void be_contested(struct announcing *announcing, int64_t now_ms)
     announcing->rival_ms = now_ms;
     announcing->ask_ms = now_ms + ASK_MS;
     announcing->asked_ms = 0; /* what he says before that is no answer */
-    if (again)
+    if (again) {
         be_taken(announcing, now_ms);
-    else
-        enter(announcing, ANNOUNCING_DOUBTED, INT64_MAX);
+        return;
+    }
+    announcing->pause_ms = 0;
+    enter(announcing, ANNOUNCING_DOUBTED, INT64_MAX);
 }
 
 /* The kernel answers him; others of where he is may have missed what was said. */

@@ -49,7 +49,7 @@ struct announcing {
     unsigned sent;        /* in this state, or this round */
     int64_t said_ms;      /* when it was announced last */
     int64_t next_ms;      /* of what is due; INT64_MAX: nothing */
-    int64_t pause_ms;     /* of the last conflict; 0: there was none */
+    int64_t pause_ms;     /* of the last conflict; 0: there was none, or it is long ago */
     bool contested;       /* `contested_ms` is a time */
     int64_t contested_ms; /* when another claimed it last while this node had it */
     uint8_t mac[6];       /* of the other */

@@ -119,6 +119,34 @@ static void another_claim_of_what_is_held_has_the_right_asked_for(void **state)
 }
 
 /* A host that was configured so says it once, and answers whoever asks. */
+/* Whoever claims it each time that it is used costs ever less: up to eight seconds lie between. */
+static void who_claims_it_again_and_again_is_given_way_to_for_longer(void **state)
+{
+    (void)state;
+    struct announcing announcing = held_at(10000);
+    unsigned sent[ANNOUNCING_STEPS] = { 0 }, given_up = 0;
+    for (int64_t now_ms = 10000; now_ms < 70000; now_ms++) {
+        (void)announcing_next(&announcing, now_ms);
+        if (!announcing_may_install(&announcing))
+            continue;
+        announcing_installed(&announcing, now_ms);
+        (void)announcing_heard(&announcing, other, false, now_ms);
+        announcing_confirmed(&announcing, now_ms);
+        given_up += announcing.state == ANNOUNCING_TAKEN;
+    }
+    assert_in_range(given_up, 7, 12);
+
+    /* Left alone for long, it is as it was. */
+    int64_t now_ms = run(&announcing, 70000, 90000, sent);
+    announcing_installed(&announcing, now_ms);
+    assert_true(announcing_heard(&announcing, other, false, now_ms + 11000));
+    announcing_confirmed(&announcing, now_ms + 11000);
+    announcing_installed(&announcing, now_ms + 11000);
+    assert_true(announcing_heard(&announcing, other, false, now_ms + 12000));
+    run(&announcing, now_ms + 12001, now_ms + 13150, sent);
+    assert_true(announcing_may_install(&announcing));
+}
+
 static void who_has_it_as_well_is_asked_until_he_is_gone(void **state)
 {
     (void)state;
@@ -209,6 +237,7 @@ int main(void)
         cmocka_unit_test(what_a_stranger_has_is_never_used_and_taken_when_he_goes),
         cmocka_unit_test(another_claim_of_what_is_held_has_the_right_asked_for),
         cmocka_unit_test(who_has_it_as_well_is_asked_until_he_is_gone),
+        cmocka_unit_test(who_claims_it_again_and_again_is_given_way_to_for_longer),
         cmocka_unit_test(what_he_says_unasked_is_no_answer),
         cmocka_unit_test(who_asks_for_what_is_held_has_it_said_again),
         cmocka_unit_test(a_holder_is_sought_until_he_is_heard),
