@@ -7,7 +7,7 @@ import resource
 import pytest
 from lab import wait, wait_equal
 from lab.agent import Connection, program
-from test_faults import lab_fixture, setting_fixture  # noqa: F401  fixtures
+from test_troubles import lab_fixture, setting_fixture  # noqa: F401  fixtures
 from watching import connections
 
 WAITING = 1000

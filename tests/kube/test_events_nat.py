@@ -6,7 +6,7 @@ import socket
 
 import pytest
 from lab import Lab, objects, wait_equal
-from test_faults import setting_fixture  # noqa: F401  a fixture
+from test_troubles import setting_fixture  # noqa: F401  a fixture
 
 PORT = 32123
 

@@ -4,7 +4,7 @@
 import pytest
 import scripted
 from lab import objects, wait, wait_equal
-from test_faults import lab_fixture, setting_fixture  # noqa: F401  fixtures
+from test_troubles import lab_fixture, setting_fixture  # noqa: F401  fixtures
 from world import address_of
 
 EVENTS = "^POST .*/events$"

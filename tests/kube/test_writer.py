@@ -14,7 +14,7 @@ import scripted
 from lab import Lab, wait
 from lab.authority import Authority, write_kubeconfig
 from scripted import ScriptedApi, server_context
-from test_faults import TROUBLES
+from test_troubles import TROUBLES
 from writing import LOST, Writer, target
 
 METHODS = ["POST", "PUT", "PATCH", "DELETE"]
