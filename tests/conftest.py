@@ -54,8 +54,8 @@ def share_of(item):
     fault table; None."""
     if not item.get_closest_marker("shared"):
         return None
-    parameters = [str(value) for name, value in sorted(item.callspec.params.items())
-                  if name not in ("family", "protocol", "row")]
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    parameters = [str(value) for name, value in sorted(given.items()) if name not in ("family", "protocol", "row")]
     return re.sub(r"\W", "_", "_".join([module_of(item), item.originalname, *parameters]))
 
 

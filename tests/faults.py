@@ -35,6 +35,7 @@ import pytest
 from lab import wait, wait_equal
 from moments import Moment, log_size
 
+ITSELF = ("",)  # no remedy: the message says what to put right
 EXIT_STATUS = {"healthy": 0, "degraded": 1, "failed": 2}
 
 
@@ -55,7 +56,7 @@ class Row:
     within: float = None  # seconds in which it is told or healed, and gone; None: nobody has written it down
 
     def __str__(self):
-        return f"{self.number}-{self.name}"
+        return f"{self.number}-{self.name}" if self.number else self.name
 
 
 def words(given):
@@ -79,12 +80,14 @@ class Table:
         self.rows = []
         self.times = written_times(name) if name else None
 
-    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0,
-                 code=None):
+    def __call__(self, number=None, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0,
+                 code=None, within=None):
+        if isinstance(number, str):
+            number, code = None, number
         assert bool(cause) == bool(remedy), number
         assert "" not in words(beside), f"{number}: every fault has the empty word"
         health = health or ("degraded" if cause else "healthy")
-        within = self.times[number] if self.times else None
+        within = within or (self.times[number] if self.times else None)
 
         def add(function):
             self.rows.append(Row(number, function.__name__, function, words(cause), words(remedy), health,
