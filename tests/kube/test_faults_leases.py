@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fault table, claimed addresses: what another hand does to their Leases, to a clock, and to the configuration of
-one node. What a segment, a store and rights do is in the fifth list."""
+"""Faults of claimed addresses kept by Leases: rights, another hand, a clock, the configuration of one node."""
 
 from collections import namedtuple
 
@@ -9,6 +8,7 @@ from faults import Table, check
 from lab import wait, wait_equal
 from lab.kube_api import MERGE
 from lab.wall_clock import BootClock
+from leading import DEPLOY
 from test_claimed import LEASES, V4, Setting
 
 LAB = {"nodes": 2}
@@ -54,7 +54,7 @@ def world_fixture(cluster):
     world.end()
 
 
-@rows(411, cause=("Lease address.198-51-100-50", "by-hand has it for 60 min", "does not renew it"),
+@rows(cause=("Lease address.198-51-100-50", "by-hand has it for 60 min", "does not renew it"),
       remedy="write an empty holderIdentity")
 def somebody_writes_himself_into_the_lease(world):
     world.write(holderIdentity="by-hand", leaseDurationSeconds=3600)
@@ -64,7 +64,7 @@ def somebody_writes_himself_into_the_lease(world):
     world.holder()
 
 
-@rows(412)
+@rows()
 def somebody_writes_another_node_into_the_lease(world):
     before = world.holder()
     world.write(holderIdentity="node1" if before == "node2" else "node2")
@@ -73,7 +73,7 @@ def somebody_writes_another_node_into_the_lease(world):
     world.holder()
 
 
-@rows(413)
+@rows()
 def the_holders_clock_jumps(world):
     before = world.metadata()["resourceVersion"]
     world.clocks[world.holder()].jump(60)
@@ -89,7 +89,7 @@ def with_group(agent, group):
     agent.start()
 
 
-@rivals(414, cause=(V4, "another machine has the address: 02:00:00:00:05:0"),
+@rivals(cause=(V4, "another machine has the address: 02:00:00:00:05:0"),
         remedy=("if it is a node", "addresses.group must be alike on all"))
 def the_other_node_has_it_in_another_group(rival):
     holder = rival.setting.holder()
@@ -98,6 +98,25 @@ def the_other_node_has_it_in_another_group(rival):
     assert rival.setting.segment.at(V4) == [holder]
     with_group(rival.agent, "address")
     rival.setting.holder()
+
+
+@rows(within=15, cause=("leases", "forbidden"), remedy="addresses.yaml", beside="forbidden")
+def the_right_to_leases_is_taken(world):
+    world.plane.kubectl("delete", "-f", str(DEPLOY / "addresses.yaml"))
+    yield
+    world.plane.kubectl("apply", "-f", str(DEPLOY / "addresses.yaml"))
+    yield
+    world.holder(timeout=60)
+
+
+@rows(within=15, heals=True)
+def somebody_deletes_the_lease(world):
+    before = world.metadata()["uid"]
+    world.plane.kubectl("delete", "lease", "-n", "kube-system", world.metadata()["name"])
+    yield
+    wait(lambda: world.metadata()["uid"] != before, "another Lease")
+    yield
+    world.holder()
 
 
 @rows.each

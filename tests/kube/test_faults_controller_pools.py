@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects gone through one by one: what agent-controller says of pools and blocks that nobody could use, or that are
-kept though somebody has deleted them."""
+"""Faults of pools and blocks that agent-controller tells: those that nobody could use, or that are kept though somebody
+has deleted them."""
 
 import contextlib
 
 import pytest
-from faults import Table, check
+from faults import ITSELF, Table, check
 from giving import Controllers, begin, pool, sweep
 from lab import objects, wait
-from lab.asking import COIL, node, remove_all, request
-from lab.asking import pool as address_pool
+from lab.asking import COIL, node, pool as address_pool, remove_all, request
 from lab.kube_api import MERGE, ApiError, path_of
+from leading import ELECTION, Leader
 from roles import without
-from test_fifth_list_api import ELECTION, Leader
 
 LAB = {"nodes": 1}
 rows = Table()
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/fingerpost-controller"
-ITSELF = ("",)  # the message says what to put right
 
 
 class World:
@@ -57,19 +55,19 @@ def is_gone(world, kind, name):
     return False
 
 
-@rows(1341, cause=("IPAddressPool default/shop", "names nowhere, and no Namespace"), remedy="correct the name")
+@rows(cause=("IPAddressPool default/shop", "names nowhere, and no Namespace"), remedy="correct the name")
 def a_pool_is_for_a_namespace_that_is_not_there(world):
     with made(world, pool("203.0.113.64/29", name="shop", serviceAllocation={"namespaces": ["nowhere"]})):
         yield
 
 
-@rows(1342, cause=("IPAddressPool default/shop", "10.225.0.0/24 of AddressPool two"), remedy="one of the two")
+@rows(cause=("IPAddressPool default/shop", "10.225.0.0/24 of AddressPool two"), remedy="one of the two")
 def a_pool_has_addresses_of_pods(world):
     with made(world, pool("10.225.0.64/29", name="shop")):
         yield
 
 
-@rows(1343, cause=("IPAddressPool default/shop", "reserves 203.0.113.80"), remedy=ITSELF)
+@rows(cause=("IPAddressPool default/shop", "reserves 203.0.113.80"), remedy=ITSELF)
 def a_pool_reserves_what_it_has_not(world):
     item = pool("203.0.113.64/29", name="shop")
     item["metadata"]["annotations"] = {"fingerpost.io/reserved": "203.0.113.80"}
@@ -77,7 +75,7 @@ def a_pool_reserves_what_it_has_not(world):
         yield
 
 
-@rows(1344, cause=("AddressBlock two-3", "has no node"), remedy="coil.cybozu.com/node")
+@rows(cause=("AddressBlock two-3", "has no node"), remedy="coil.cybozu.com/node")
 def a_block_is_nobodys(world):
     block = objects.address_block("two-3", "x", "10.225.0.96/27", pool="two", index=3)
     del block["metadata"]["labels"]["coil.cybozu.com/node"]
@@ -85,7 +83,7 @@ def a_block_is_nobodys(world):
         yield
 
 
-@rows(1345, cause=("AddressPool two", "is deleted", "1 block of it is there, as two-0 of node holder"), remedy="delete the pods")
+@rows(cause=("AddressPool two", "is deleted", "1 block of it is there, as two-0 of node holder"), remedy="delete the pods")
 def a_pool_that_has_blocks_is_deleted(world):
     block = objects.address_block("two-0", "holder", "10.225.0.0/27", pool="two", index=0)
     wait(lambda: world.plane.api.get(path_of("AddressPool", name="two"))["metadata"].get("finalizers"), "the finalizer")
@@ -96,7 +94,7 @@ def a_pool_that_has_blocks_is_deleted(world):
     world.plane.put(address_pool("two", "10.225.0.0/24"))
 
 
-@rows(1346, cause=("AddressPool three", "is deleted", "finalizer example.com/hold"), remedy="kubectl edit AddressPool three")
+@rows(cause=("AddressPool three", "is deleted", "finalizer example.com/hold"), remedy="kubectl edit AddressPool three")
 def a_finalizer_keeps_a_pool(world):
     item = address_pool("three", "10.226.0.0/24")
     item["metadata"]["finalizers"] = ["example.com/hold"]
@@ -106,7 +104,7 @@ def a_finalizer_keeps_a_pool(world):
     world.plane.api.request("PATCH", path_of("AddressPool", name="three"), {"metadata": {"finalizers": None}}, MERGE)
 
 
-@rows(1347, cause=("AddressBlocks", "cannot create"), remedy="deploy/kubernetes/controller.yaml")
+@rows(cause=("AddressBlocks", "cannot create"), remedy="deploy/kubernetes/controller.yaml")
 def a_request_that_was_refused_is_gone(world):
     """The right lacks still, but nobody wants anything by it any more."""
     role = world.plane.api.get(ROLE)
@@ -118,7 +116,7 @@ def a_request_that_was_refused_is_gone(world):
     world.plane.api.request("PUT", ROLE, role)
 
 
-@rows(1348, cause=("Lease kube-system/fingerpost-controller", "is held by coil-controller-0, which is no agent-controller"),
+@rows(cause=("Lease kube-system/fingerpost-controller", "is held by coil-controller-0, which is no agent-controller"),
       remedy="kubectl delete lease")
 def another_program_has_the_lease(world):
     world.plane.api.request("PATCH", ELECTION, {"spec": {
