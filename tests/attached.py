@@ -3,6 +3,7 @@
 
 import ctypes
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -30,10 +31,15 @@ def pins(agent, layer="links"):
 
 
 def link_info(path):
+    """Closed again: a link that somebody has open stays attached without its pin."""
     info = LinkInfo()
-    attributes = InfoAttributes(fd=open_pinned(path), length=ctypes.sizeof(info))
+    link = open_pinned(path)
+    attributes = InfoAttributes(fd=link, length=ctypes.sizeof(info))
     attributes.point("info", info)
-    call(OBJECT_INFO, attributes)
+    try:
+        call(OBJECT_INFO, attributes)
+    finally:
+        os.close(link)
     return info
 
 
