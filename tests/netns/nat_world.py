@@ -76,6 +76,9 @@ def defaults(world, *how):
         node.ip("route", "replace", "default", "via", gateway, *how)
 
 
+FAMILIES = ("-4", "-6")
+
+
 def asks(world, service):
     """Clients that get no answer; who asks makes the kernel look for the pod."""
     address = next(each for each in service.announced() if ":" not in each)
