@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects gone through field by field: pools, blocks and destinations where something else of the cluster is."""
+"""Faults of networks by each other: pools, blocks of pods, Nodes, ClusterIPs."""
 
 import pytest
 from faults import Table, check
 from lab import objects
-from test_fifth_list_pools import SECOND, world_fixture  # noqa: F401
+from pools_world import SECOND, world_fixture  # noqa: F401
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
 rows = Table()
@@ -29,62 +29,62 @@ def address_pool(name, network):
     return {"apiVersion": COIL, "kind": "AddressPool", "metadata": {"name": name}, "spec": {"subnets": [{"ipv4": network}]}}
 
 
-@rows(1321, cause=("IPAddressPool lb/second", "services.serviceCIDRs"), remedy="take it out of the pool")
+@rows(cause=("IPAddressPool lb/second", "services.serviceCIDRs"), remedy="take it out of the pool")
 def a_pool_has_cluster_ips(world):
     return second(world, "10.96.9.0/24")
 
 
-@rows(1322, cause=("IPAddressPool lb/second", "services.clusterCIDRs"), remedy="take it out of the pool")
+@rows(cause=("IPAddressPool lb/second", "services.clusterCIDRs"), remedy="take it out of the pool")
 def a_pool_has_the_pods_network(world):
     return second(world, "10.224.9.0/24")
 
 
-@rows(1323, cause=("IPAddressPool lb/second", "10.0.1.2", "Node node1"), remedy="take it out of the pool")
+@rows(cause=("IPAddressPool lb/second", "10.0.1.2", "Node node1"), remedy="take it out of the pool")
 def a_pool_has_a_nodes_address(world):
     return second(world, "10.0.1.0/24")
 
 
-@rows(1324, cause=("AddressBlock default-7", "services.clusterCIDRs"), remedy="services.clusterCIDRs")
+@rows(cause=("AddressBlock default-7", "services.clusterCIDRs"), remedy="services.clusterCIDRs")
 def a_block_is_outside_of_the_pods_networks(world):
     return block(world, "10.230.0.0/27")
 
 
-@rows(1325, cause=("AddressBlock default-7", "AddressBlock default-0"), remedy="delete one of the two")
+@rows(cause=("AddressBlock default-7", "AddressBlock default-0"), remedy="delete one of the two")
 def two_blocks_of_a_node_overlap(world):
     return block(world, "10.224.0.16/28")
 
 
-@rows(1326, cause=("AddressBlock default-7", "node vm is not there"), remedy="coil.cybozu.com/node")
+@rows(cause=("AddressBlock default-7", "node vm is not there"), remedy="coil.cybozu.com/node")
 def a_block_is_no_nodes(world):
     return block(world, "10.224.9.0/27", node="vm")
 
 
-@rows(1327, cause=("AddressBlock default-7", "pool gold"), remedy="coil.cybozu.com/pool")
+@rows(cause=("AddressBlock default-7", "pool gold"), remedy="coil.cybozu.com/pool")
 def a_blocks_pool_is_not_there(world):
     return written(world, address_pool("default", "10.224.0.0/16"),
                    objects.address_block("default-7", "node1", "10.224.9.0/27", pool="gold", index=7))
 
 
-@rows(1328, cause=("AddressBlock default-0", "in no subnet of its pool default"), remedy="subnets")
+@rows(cause=("AddressBlock default-0", "in no subnet of its pool default"), remedy="subnets")
 def a_pool_does_not_have_its_block(world):
     return written(world, address_pool("default", "10.224.128.0/20"))
 
 
-@rows(1329, cause=("Namespace shop", "gold"), remedy="correct the annotation")
+@rows(cause=("Namespace shop", "gold"), remedy="correct the annotation")
 def a_namespaces_pool_is_not_there(world):
     return written(world, address_pool("default", "10.224.0.0/16"),
                    {"apiVersion": "v1", "kind": "Namespace",
                     "metadata": {"name": "shop", "annotations": {"coil.cybozu.com/pool": "gold"}}})
 
 
-@rows(1330, cause=("Egress internet/nat", "10.96.0.0/16", "services.serviceCIDRs"), remedy="outside of the cluster")
+@rows(cause=("Egress internet/nat", "10.96.0.0/16", "services.serviceCIDRs"), remedy="outside of the cluster")
 def a_destination_is_in_the_cluster(world):
     egress = objects.egress()
     egress["spec"]["destinations"] = ["198.51.100.0/24", "10.96.0.0/16"]
     return written(world, egress)
 
 
-@rows(1331)
+@rows()
 def a_pool_and_blocks_that_fit(world):
     return written(world, address_pool("default", "10.224.0.0/16"), {**SECOND, "spec": {"addresses": ["203.0.113.80/30"]}},
                    objects.address_block("default-7", "node1", "10.224.9.0/27", index=7))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects gone through field by field: what a Service lacks by the objects that it goes with."""
+"""Faults of a Service by the objects that it goes with."""
 
 import pytest
+from cluster import announced_by
 from faults import Table, check
 from lab import objects
+from objects_world import OTHER
 from served import pods
-from cluster import announced_by
-from test_fault_table_objects import OTHER
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
 rows = Table()
@@ -44,17 +44,17 @@ def other(world, change):
     (world.lab.manifests / "other.yaml").unlink()
 
 
-@rows(1311, cause=("Service default/other", "port p80 (80/TCP)", "other-abcde has one http"), remedy="EndpointSlice")
+@rows(cause=("Service default/other", "port p80 (80/TCP)", "other-abcde has one http"), remedy="EndpointSlice")
 def a_slices_port_has_another_name(world):
     return other(world, lambda service, part: part["ports"][0].update(name="http"))
 
 
-@rows(1312, cause=("Service default/other", "port p80 (80/TCP)"), remedy="protocols")
+@rows(cause=("Service default/other", "port p80 (80/TCP)"), remedy="protocols")
 def a_slices_port_has_another_protocol(world):
     return other(world, lambda service, part: part["ports"][0].update(protocol="UDP"))
 
 
-@rows(1313, cause=("Service default/other", "on node Node1", "no such Node"), remedy="nodeName")
+@rows(cause=("Service default/other", "on node Node1", "no such Node"), remedy="nodeName")
 def an_endpoint_is_on_no_node(world):
     def change(service, part):
         service["spec"]["externalTrafficPolicy"] = "Local"
@@ -62,7 +62,7 @@ def an_endpoint_is_on_no_node(world):
     return other(world, change)
 
 
-@rows(1314, cause=("Service default/other", "none of its endpoints has a nodeName"), remedy="policy Cluster")
+@rows(cause=("Service default/other", "none of its endpoints has a nodeName"), remedy="policy Cluster")
 def no_endpoint_names_its_node(world):
     def change(service, part):
         service["spec"]["externalTrafficPolicy"] = "Local"
@@ -70,7 +70,7 @@ def no_endpoint_names_its_node(world):
     return other(world, change)
 
 
-@rows(1315, cause=("Service default/other", "has no clusterIP"), remedy="spec.clusterIP")
+@rows(cause=("Service default/other", "has no clusterIP"), remedy="spec.clusterIP")
 def a_service_has_no_cluster_ip(world):
     def change(service, part):
         for key in ("clusterIP", "clusterIPs", "ipFamilies"):
@@ -78,12 +78,12 @@ def a_service_has_no_cluster_ip(world):
     return other(world, change)
 
 
-@rows(1317)
+@rows()
 def no_endpoint_is_ready(world):
     return other(world, lambda service, part: part["endpoints"][0].update(conditions={"ready": False, "serving": False}))
 
 
-@rows(1318)
+@rows()
 def a_headless_service_has_other_ports(world):
     def change(service, part):
         service["spec"].update(type="ClusterIP", clusterIP="None", clusterIPs=["None"])

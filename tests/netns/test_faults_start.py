@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fault table, starts: what keeps an agent from starting, or from doing all that it should.
+"""Faults that keep an agent from starting, or from doing all that it should.
 
-Two rows are where no network namespace is needed: 46 (a user outside the group) in
-tests/cli/test_manners.py, 50 (kubeconfigs) in tests/cli/test_kubeconfig.py.
+Two are where no network namespace is needed: a user outside the group in tests/cli/test_manners.py, kubeconfigs in
+tests/cli/test_kubeconfig.py.
 """
+
+from pathlib import Path
 
 import pytest
 from attached import attachments, strip
@@ -51,7 +53,7 @@ def world_fixture(lab):
     return lab.world
 
 
-@rows(25, health="healthy")
+@rows()
 def no_uplinks_are_named(world):
     """They are found."""
     world.restart(uplinks="auto", podInterfaces="auto")
@@ -61,7 +63,7 @@ def no_uplinks_are_named(world):
     world.restart()
 
 
-@rows(36, health="healthy")
+@rows()
 def a_program_is_detached(world):
     before = attachments(world.agent)
     strip(world.agent, "eth0")
@@ -70,7 +72,7 @@ def a_program_is_detached(world):
     wait(lambda: "attached" in world.agent.log_tail(), "a line in the log")
 
 
-@rows(42, cause="Address already in use", remedy="stop kube-proxy, or name another address")
+@rows(cause="Address already in use", remedy="stop kube-proxy, or name another address")
 def the_health_port_is_taken(world):
     other = world.node.start("python3", "-m", "http.server", "10256", "--bind", "127.0.0.1",
                              log="other.log")
@@ -83,7 +85,7 @@ def the_health_port_is_taken(world):
     world.restart()
 
 
-@rows(44, health="failed", cause="the kernel does not let us load BPF programs", remedy="give the agent CAP_BPF",
+@rows(health="failed", cause="the kernel does not let us load BPF programs", remedy="give the agent CAP_BPF",
       beside="not announced")
 def the_capability_is_missing(world):
     world.restart(without="-sys_admin,-bpf,-perfmon")
@@ -92,7 +94,7 @@ def the_capability_is_missing(world):
     world.served()
 
 
-@rows(45, cause="is not on a bpf file system", remedy="mount -t bpf bpf", beside="not announced")
+@rows(cause="is not on a bpf file system", remedy="mount -t bpf bpf", beside="not announced")
 def there_is_no_bpf_file_system(world):
     folder = world.node.folder / "plain"
     folder.mkdir(exist_ok=True)
@@ -105,7 +107,7 @@ def there_is_no_bpf_file_system(world):
     world.served()
 
 
-@rows(101, health="healthy")
+@rows()
 def a_pod_ends_while_no_agent_runs(world):
     """No fault, as at any other time: the interface goes before the EndpointSlice changes."""
     pod = world.lab.pod(world.node, "ends")
@@ -120,11 +122,6 @@ def a_pod_ends_while_no_agent_runs(world):
     yield
     world.served()
     assert "no way to" not in world.agent.log.read_text(errors="replace")[begin:]
-
-
-@rows.each
-def test_told_and_gone(world, row):
-    check(row, world)
 
 
 def answers(world):
@@ -186,3 +183,52 @@ def a_second_agent_with_folders_of_its_own(world):
 ])
 def test_who_does_not_answer(world, row):
     row(world)
+
+
+@rows(cause="Cannot assign requested address", remedy="name an address of this machine")
+def the_health_port_is_on_an_address_of_another_machine(world):
+    """Expected: as a port that is taken, with the kernel's own word."""
+    world.restart(healthz="192.0.2.55:10256")
+    yield
+    world.restart()
+
+
+@rows(cause=("standing.json", "is left aside, and this node serves"), remedy="agentctl drain or undrain writes it anew")
+def the_state_is_garbage_after_a_power_failure(world):
+    """Expected to be left aside in silence; but whether the node was drained is lost by it, which is told."""
+    world.agent.stop()
+    for file in Path(world.agent.settings["paths"]["state"]).rglob("*"):
+        if file.is_file() and not file.is_socket():
+            file.write_bytes(b"\0" * 512)
+    world.restart()
+    yield
+    world.served()
+    world.agent.ctl("undrain")
+
+
+@rows(cause=("api.listen", "Address already in use"), remedy="name another port there")
+def the_port_of_metrics_is_taken(world):
+    other = world.node.start("python3", "-m", "http.server", "9394", "--bind", "127.0.0.1", log="metrics.log")
+    wait(lambda: ":9394" in world.node.run("ss", "-Hltn").stdout, "the other program")
+    world.agent.settings["api"] = {"listen": "127.0.0.1:9394"}
+    world.restart()
+    yield
+    other.kill()
+    other.wait()
+    del world.agent.settings["api"]
+    world.restart()
+
+
+@rows(health="failed", cause="the folder of manifests is missing", remedy="make it, or name another", beside="not announced")
+def the_folder_of_manifests_never_was_there(world):
+    away = world.lab.manifests.rename(world.lab.manifests.with_name("elsewhere"))
+    world.restart(ready=False)
+    wait(world.agent.socket.exists, "the agent's socket")
+    yield
+    away.rename(world.lab.manifests)
+    world.served()
+
+
+@rows.each
+def test_told_and_gone(world, row):
+    check(row, world)
