@@ -5,7 +5,7 @@ A row is a function that puts one fault in, as an operator would, yields, and me
 
     rows = Table()
 
-    @rows(10, cause="the session is disabled in BIRD", remedy="birdc enable tor_v4")
+    @rows("bgp-session-disabled", within=2, cause="tor_v4", remedy="birdc enable tor_v4")
     def a_session_is_disabled(world):
         world.node.bird.birdc("disable", "tor_v4")
         yield
@@ -15,36 +15,35 @@ A row is a function that puts one fault in, as an operator would, yields, and me
     def test_told_and_gone(world, row):
         check(row, world)
 
-A list that says how soon each is to be told has its rows' times in its text: Table("fifth_list") reads them from
-fifth_list.txt. A fault has to be told in that time, and gone in the same when it is mended, by what the agent itself
-has written into its log; a row of which nothing is wrong may raise what is gone by then. So a row yields twice where
-mending it takes a while, once when it is put in and once when it is mended, and waits behind that. What the agent
-mends (`heals`) the row awaits between the two. No fault may go and come again while the row's cause is there, nor from when
-the row begins to mend it until its end.
+The code is that of the catalogue; a row without one is of nothing wrong. A fault has to be told `within` that time (1 s
+for what this machine knows, 2 s for what BIRD and Consul know, 5 s where an answer has to stay out or a program has to
+come up, 15 s for the API), and gone in the same when it is mended, by what the agent itself has written into its log; a
+row of which nothing is wrong may raise what is gone by then. So a row yields twice where mending it takes a while, once
+when it is put in and once when it is mended, and waits behind that. What the agent mends (`heals`) the row awaits between
+the two. No fault may go and come again while the row's cause is there, nor from when the row begins to mend it until its
+end.
 
 `world` is what the suite has made, for all its rows one after the other (mark `shared`): it has an
-`agent` that is healthy. A row that fails takes its lab along. Rows above 100 are not of the first
-review: each was written down, with what was expected, before it was tried.
+`agent` that is healthy. A row that fails takes its lab along.
 """
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from lab import wait, wait_equal
 from moments import Moment, log_size
 
-ITSELF = ("",)  # no remedy: the message says what to put right
 EXIT_STATUS = {"healthy": 0, "degraded": 1, "failed": 2}
+ITSELF = ("",)  # no remedy: the message says what to put right
 
 
 @dataclass(frozen=True)
 class Row:
-    number: int
     name: str
     put_in: callable  # a generator of the world: mends behind its yield
-    cause: tuple  # words of one fault's message, or of its place; none: nothing is wrong
+    code: str = None  # of the catalogue; none: nothing is wrong
+    cause: tuple = ()  # words of its message, or of its place
     remedy: tuple = ()  # words of its remedy
     health: str = "degraded"
     beside: tuple = ()  # other faults may be told, with these words; without them it stands alone
@@ -52,11 +51,10 @@ class Row:
     silent: dict = field(default_factory=dict)  # likewise: what it must not say
     heals: bool = False  # the agent mends it, which the row awaits behind its first yield
     lingers: float = 0  # seconds for which the fault is kept on purpose after its last occurrence
-    code: str = None  # of the catalogue; None: the row does not name it
     within: float = None  # seconds in which it is told or healed, and gone; None: nobody has written it down
 
     def __str__(self):
-        return f"{self.number}-{self.name}" if self.number else self.name
+        return self.name
 
 
 def words(given):
@@ -67,31 +65,23 @@ def all_words(given):
     return {verb: words(said) for verb, said in (given or {}).items()}
 
 
-def written_times(name):
-    """Seconds by number of the row: "603 ...; healthy; 1 s"."""
-    text = Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8")
-    return {int(number): float(seconds) for number, seconds in re.findall(r"^(\d+) .*; (\d+) s$", text, re.MULTILINE)}
-
-
 class Table:
-    """The rows of a suite, in order; `name` is that of a list which says how soon each is to be told."""
+    """The rows of a module, in order."""
 
-    def __init__(self, name=None):
+    def __init__(self):
         self.rows = []
-        self.times = written_times(name) if name else None
 
-    def __call__(self, number=None, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0,
-                 code=None, within=None):
-        if isinstance(number, str):
-            number, code = None, number
-        assert bool(cause) == bool(remedy), number
-        assert "" not in words(beside), f"{number}: every fault has the empty word"
-        health = health or ("degraded" if cause else "healthy")
-        within = within or (self.times[number] if self.times else None)
+    def __call__(self, code=None, *, within=None, health=None, heals=False, lingers=0, cause=(), remedy=(), beside=(),
+                 says=None, silent=None):
+        assert bool(code) == bool(cause) == bool(remedy), (code, cause, remedy)
+        assert "" not in words(beside), f"{code}: every fault has the empty word"
+        health = health or ("degraded" if code else "healthy")
 
         def add(function):
-            self.rows.append(Row(number, function.__name__, function, words(cause), words(remedy), health,
-                                 words(beside), all_words(says), all_words(silent), heals, lingers, code, within))
+            name = function.__name__
+            assert name not in map(str, self.rows), f"{name} is there twice"
+            self.rows.append(Row(name, function, code, words(cause), words(remedy), health, words(beside),
+                                 all_words(says), all_words(silent), heals, lingers, within))
             return function
 
         return add
@@ -102,9 +92,9 @@ class Table:
 
 
 def is_told(fault, row):
-    """By message and remedy, and by the code if the row names it; the place may be a word of the cause."""
+    """By code, message and remedy; the place may be a word of the cause."""
     message = f"{fault['place']}: {fault['message']}"
-    return (row.code in (None, fault["code"])
+    return (row.code == fault["code"]
             and all(word in message for word in row.cause)
             and all(word in (fault["remedy"] or "") for word in row.remedy))
 
@@ -115,7 +105,7 @@ def untold(agent, row):
     others = [fault for fault in faults if not is_told(fault, row)]
     strangers = [fault for fault in others
                  if not any(word in fault["message"] for word in row.beside)]
-    missing = bool(row.cause) and len(others) == len(faults)
+    missing = bool(row.code) and len(others) == len(faults)
     return {"faults": faults} if missing or strangers else {}
 
 
@@ -175,8 +165,8 @@ def check_remedies(agent):
 
 def check_told(agent, row, put_in):
     """That the cause is told, in time and everywhere; or that nothing is wrong, again in time."""
-    wait_equal(lambda: untold(agent, row), {}, f"{row} to be told: {row.cause} -> {row.remedy}")
-    if row.cause:
+    wait_equal(lambda: untold(agent, row), {}, f"{row} to be told: {row.code}, {row.cause} -> {row.remedy}")
+    if row.code:
         said = is_in_time(row, put_in.until_told(row.cause), "told")
         check_screen(agent, row)
         check_remedies(agent)

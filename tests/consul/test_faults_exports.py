@@ -55,7 +55,7 @@ def world_fixture(lab):
     return lab.world
 
 
-@rows(within=2, cause="token", remedy="consul.tokenFile")
+@rows("consul-agent-failed", within=2, cause="token", remedy="consul.tokenFile")
 def the_token_is_deleted(world):
     world.consul.ask("DELETE", f"/v1/acl/token/{world.accessor}")
     yield
@@ -64,7 +64,7 @@ def the_token_is_deleted(world):
     world.serves()
 
 
-@rows(within=2, cause=("Consul", "consul.sock"), remedy="consul.address")
+@rows("consul-agent-failed", within=2, cause=("Consul", "consul.sock"), remedy="consul.address")
 def the_agent_of_consul_is_stopped(world):
     world.consul.kill()
     yield
@@ -81,7 +81,7 @@ def somebody_deregisters_the_service(world):
     yield
 
 
-@rows(within=2, cause=("token", "No such file"), remedy="file")
+@rows("consul-agent-failed", within=2, cause=("token", "No such file"), remedy="file")
 def the_file_of_the_token_is_gone(world):
     kept = world.token.read_text(encoding="ascii")
     world.token.unlink()
@@ -91,7 +91,7 @@ def the_file_of_the_token_is_gone(world):
     world.serves()
 
 
-@rows(within=5, cause="consul.sock", remedy="Consul")
+@rows("consul-agent-failed", within=5, cause="consul.sock", remedy="Consul")
 def the_agent_of_consul_hangs(world):
     world.consul.process.send_signal(signal.SIGSTOP)
     yield
@@ -115,7 +115,7 @@ def failures(agent):
     return agent.json("status")["consul"]["failures"]
 
 
-@rows(within=2, cause=("127.0.0.1:8300", "does not answer as Consul's agent"), remedy="consul.address")
+@rows("consul-agent-failed", within=2, cause=("127.0.0.1:8300", "does not answer as Consul's agent"), remedy="consul.address")
 def the_address_is_the_servers_port(world):
     agent = world.agent
     kept = agent.settings["consul"]["address"]
@@ -130,7 +130,7 @@ def the_address_is_the_servers_port(world):
     world.serves()
 
 
-@rows(within=2, cause=("Permission denied", "web"), remedy="policy")
+@rows("consul-agent-failed", within=2, cause=("Permission denied", "web"), remedy="policy")
 def the_token_may_write_other_services(world):
     _, secret = world.consul.token('service_prefix "" { policy = "read" }\nservice_prefix "other" { policy = "write" }\n')
     world.token.write_text(secret + "\n", encoding="ascii")
@@ -140,7 +140,7 @@ def the_token_may_write_other_services(world):
     world.serves()
 
 
-@rows(within=2, cause=HTTP, remedy="deregister")
+@rows("consul-service-foreign", within=2, cause=HTTP, remedy="deregister")
 def somebody_has_a_service_under_our_id(world):
     world.consul.register(ID=HTTP, Name="theirs", Port=9999, Address="192.0.2.9")
     yield
@@ -177,7 +177,8 @@ def the_token_ends_in_blanks(world):
     yield
 
 
-@rows(within=2, cause=("127.0.0.1:8501", "to an HTTPS server"), remedy="write https:// in consul.address")
+@rows("consul-agent-failed", within=2, cause=("127.0.0.1:8501", "to an HTTPS server"),
+      remedy="write https:// in consul.address")
 def the_agent_of_consul_speaks_tls(world):
     consul, agent = world.consul, world.agent
     pair = Authority(world.node.folder / "pki").issue("consul", hosts=["127.0.0.1"])
@@ -201,7 +202,8 @@ def the_agent_of_consul_speaks_tls(world):
     world.serves()
 
 
-@rows(within=2, cause=("there is no token in", "consul/token"), remedy="write the token into the file of consul.tokenFile")
+@rows("consul-agent-failed", within=2, cause=("there is no token in", "consul/token"),
+      remedy="write the token into the file of consul.tokenFile")
 def the_file_of_the_token_is_empty(world):
     secret = world.token.read_text(encoding="ascii")
     world.token.write_text("", encoding="ascii")
@@ -240,7 +242,7 @@ def somebody_deregisters_our_check(world):
     world.serves()
 
 
-@rows(within=1, cause=("agentd.yaml:", "address"), remedy=("",))
+@rows("document-value-unexpected", within=1, cause=("agentd.yaml:", "address"), remedy=("",))
 def the_address_has_no_scheme(world):
     agent = world.agent
     kept = agent.settings["consul"]["address"]
@@ -268,7 +270,7 @@ def with_key(world, **keys):
     world.serves()
 
 
-@rows(cause=("consul.sock", "Consul's agent is in maintenance"), remedy="consul maint -disable")
+@rows("consul-agent-maintenance", cause=("consul.sock", "Consul's agent is in maintenance"), remedy="consul maint -disable")
 def the_node_is_in_maintenance(world):
     world.consul.ask("PUT", "/v1/agent/maintenance?enable=true&reason=disk")
     yield
@@ -277,7 +279,7 @@ def the_node_is_in_maintenance(world):
     world.serves()
 
 
-@rows(cause=(HTTP, "in maintenance in Consul (tests)"), remedy="consul maint -disable -service")
+@rows("consul-service-maintenance", cause=(HTTP, "in maintenance in Consul (tests)"), remedy="consul maint -disable -service")
 def a_service_is_in_maintenance(world):
     path = f"/v1/agent/service/maintenance/{urllib.parse.quote(HTTP, safe='')}"
     world.consul.ask("PUT", f"{path}?enable=true&reason=tests")
@@ -287,12 +289,12 @@ def a_service_is_in_maintenance(world):
     world.serves()
 
 
-@rows(cause="Namespaces are a Consul Enterprise feature", remedy="consul.namespace")
+@rows("consul-agent-failed", cause="Namespaces are a Consul Enterprise feature", remedy="consul.namespace")
 def a_namespace_is_named_that_consul_has_not(world):
     return with_key(world, namespace="team-a")
 
 
-@rows(cause="an answer that Consul's agent does not give", remedy="8500")
+@rows("consul-agent-failed", cause="an answer that Consul's agent does not give", remedy="8500")
 def the_socket_is_of_somebody_else(world):
     return with_key(world, address=f"unix://{world.agent.settings['paths']['run']}/agentd.sock")
 

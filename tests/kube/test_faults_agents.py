@@ -32,7 +32,8 @@ class World:
         wait_equal(lambda: tables(self.node), exported(self.node), "table 119", 60)
 
 
-@rows(within=15, cause=("endpointslices", "watch"), remedy="allow get, list and watch", beside="endpointslices")
+@rows("api-kind-out-of-sync", within=15, cause=("endpointslices", "watch"), remedy="allow get, list and watch",
+      beside="endpointslices")
 def the_right_to_watch_slices_is_taken(world):
     """Watches that run are not ended by it: those of an agent that starts are refused."""
     path = f"{RBAC}/clusterroles/fingerpost-agent"
@@ -71,7 +72,7 @@ def with_kubeconfig(world, change):
     yield
 
 
-@rows(within=15, health="failed", cause=("http://", "without TLS"), remedy="use https",
+@rows("api-without-tls", within=15, health="failed", cause=("http://", "without TLS"), remedy="use https",
       beside=(*AWAY, "the API does not answer as asked"))
 def the_address_is_without_tls(world):
     return with_kubeconfig(world, lambda text: text.replace("https://", "http://"))
@@ -83,7 +84,7 @@ def with_another_token(text):
     return json.dumps(document)
 
 
-@rows(within=15, cause="Unauthorized", remedy="renew the token", beside=(*AWAY, "Unauthorized"))
+@rows("api-kind-out-of-sync", within=15, cause="Unauthorized", remedy="renew the token", beside=(*AWAY, "Unauthorized"))
 def the_token_is_known_no_more(world):
     return with_kubeconfig(world, with_another_token)
 
@@ -119,7 +120,8 @@ def the_address_ends_in_a_slash(world):
     return changed(world, change, restart=True)
 
 
-@rows(within=15, cause=("kubeconfig", "certificate-authority-data"), remedy=("",), beside="kubeconfig")
+@rows("kubeconfig-data-malformed", within=15, cause=("kubeconfig", "certificate-authority-data"), remedy=("",),
+      beside="kubeconfig")
 def the_authority_is_no_certificate(world):
     def change(cluster, _user):
         del cluster["certificate-authority"]
@@ -127,7 +129,7 @@ def the_authority_is_no_certificate(world):
     return changed(world, change)
 
 
-@rows(within=15, cause=("client certificate", "someone.key"), remedy="the key that belongs to it")
+@rows("api-unreachable", within=15, cause=("client certificate", "someone.key"), remedy="the key that belongs to it")
 def the_key_is_of_another_certificate(world):
     def change(_cluster, user):
         other = Path(world.plane.kubeconfig("someone"))
@@ -148,18 +150,18 @@ def edited(world, change):
     world.agent.reload()
 
 
-@rows(within=15, cause=("production", "current-context"), remedy=("",))
+@rows("kubeconfig-entry-missing", within=15, cause=("production", "current-context"), remedy=("",))
 def the_current_context_is_not_there(world):
     return edited(world, lambda document: document.update({"current-context": "production"}))
 
 
-@rows(within=15, cause="exec", remedy=("",))
+@rows("kubeconfig-credential-unsupported", within=15, cause="exec", remedy=("",))
 def the_user_logs_in_by_a_program(world):
     login = {"apiVersion": "client.authentication.k8s.io/v1", "command": "kubelogin", "args": ["get-token"], "interactiveMode": "Never"}
     return edited(world, lambda document: document["users"][0].update(user={"exec": login}))
 
 
-@rows(within=15, cause=("addressblocks", "forbidden"), remedy="rbac.yaml",
+@rows("api-kind-out-of-sync", within=15, cause=("addressblocks", "forbidden"), remedy="rbac.yaml",
       beside=("addressblocks", "has not been read since the start"))
 def the_role_has_no_rule_for_blocks(world):
     path = f"{RBAC}/clusterroles/fingerpost-agent"

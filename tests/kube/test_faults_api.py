@@ -46,7 +46,7 @@ def world_fixture(request, tmp_path_factory):
         world.end()
 
 
-@rows(cause=("the API can't be reached: Could not resolve host", STAYS), remedy="see: getent hosts NAME")
+@rows("api-unreachable", cause=("the API can't be reached: Could not resolve host", STAYS), remedy="see: getent hosts NAME")
 def its_name_is_not_known(world):
     world.name_hosts()
     world.api.hang_up()
@@ -54,7 +54,8 @@ def its_name_is_not_known(world):
     world.name_hosts(f"{world.lab.client.address4} {HOST}")
 
 
-@rows(cause=("the API can't be reached", "Connection refused", STAYS), remedy="see whether kube-apiserver runs there")
+@rows("api-unreachable", cause=("the API can't be reached", "Connection refused", STAYS),
+      remedy="see whether kube-apiserver runs there")
 def it_is_dead(world):
     world.api.stop()
     world.api.hang_up()
@@ -62,14 +63,15 @@ def it_is_dead(world):
     world.api.start()
 
 
-@rows(cause=("Service", "is not in sync: 403"), remedy="allow get, list and watch", beside="is not in sync: 403")
+@rows("api-kind-out-of-sync", cause=("Service", "is not in sync: 403"), remedy="allow get, list and watch",
+      beside="is not in sync: 403")
 def a_right_is_missing(world):
     world.refuse(".", 403)
     yield
     world.api.mend()
 
 
-@rows(cause="401", remedy="renew the token", beside="401")
+@rows("api-kind-out-of-sync", cause="401", remedy="renew the token", beside="401")
 def the_token_is_an_old_one(world):
     world.api.tokens = {"second"}
     world.api.end_watches()
@@ -77,7 +79,7 @@ def the_token_is_an_old_one(world):
     world.token.write_text("second")
 
 
-@rows(cause="is not signed by the CA in", remedy="if the cluster has a new CA, put it there")
+@rows("api-unreachable", cause="is not signed by the CA in", remedy="if the cluster has a new CA, put it there")
 def another_authority_has_signed(world):
     good = world.api.context
     world.api.context = world.context(Authority(world.folder / "other", "other"))
@@ -87,7 +89,7 @@ def another_authority_has_signed(world):
     world.restart()
 
 
-@rows(cause=("the API can't be reached: it takes questions, and has answered none", STAYS),
+@rows("api-unreachable", cause=("the API can't be reached: it takes questions, and has answered none", STAYS),
       remedy="see whether kube-apiserver there hangs")
 def it_hangs(world):
     world.api.fail(".", scripted.hang)
@@ -100,7 +102,7 @@ def serve(world, context):
     world.restart()
 
 
-@rows(cause=("certificate has expired", STAYS), remedy="renew the API's certificate")
+@rows("api-unreachable", cause=("certificate has expired", STAYS), remedy="renew the API's certificate")
 def its_certificate_has_expired(world):
     good = world.api.context
     serve(world, world.context(world.pki, "old", begin=-DAY, end=-HOUR))
@@ -108,7 +110,7 @@ def its_certificate_has_expired(world):
     serve(world, good)
 
 
-@rows(cause=("matches target host name", STAYS), remedy="ask under a name that the API's certificate has")
+@rows("api-unreachable", cause=("matches target host name", STAYS), remedy="ask under a name that the API's certificate has")
 def its_certificate_has_another_name(world):
     good = world.api.context
     serve(world, server_context(world.pki.issue("moved", hosts=["192.0.2.99", "other.lab"])))
@@ -116,14 +118,14 @@ def its_certificate_has_another_name(world):
     serve(world, good)
 
 
-@rows(cause="is not in sync: 503", remedy="kube-apiserver", beside="is not in sync: 503")
+@rows("api-kind-out-of-sync", cause="is not in sync: 503", remedy="kube-apiserver", beside="is not in sync: 503")
 def a_balancer_before_it_has_no_server(world):
     world.refuse(".", 503)
     yield
     world.api.mend()
 
 
-@rows(cause=("cannot read the token", "No such file", STAYS), remedy="see that the file is there")
+@rows("api-unreachable", cause=("cannot read the token", "No such file", STAYS), remedy="see that the file is there")
 def the_file_of_the_token_is_gone(world):
     world.token.unlink()
     world.api.end_watches()
@@ -131,14 +133,14 @@ def the_file_of_the_token_is_gone(world):
     world.token.write_text("first")
 
 
-@rows(cause="is not in sync: 429", remedy=("",), beside="is not in sync: 429")
+@rows("api-kind-out-of-sync", cause="is not in sync: 429", remedy=("",), beside="is not in sync: 429")
 def it_has_too_many_requests(world):
     world.refuse(".", 429)
     yield
     world.api.mend()
 
 
-@rows(cause="the answer is no JSON", remedy="who it is that answers", beside="the answer is no JSON")
+@rows("api-kind-out-of-sync", cause="the answer is no JSON", remedy="who it is that answers", beside="the answer is no JSON")
 def a_proxy_answers_with_a_web_page(world):
     world.api.fail(".", scripted.raw(b"<!DOCTYPE html><html><body>Please log in.</body></html>"))
     world.api.forget()
@@ -152,7 +154,8 @@ def end_at_once(request):
     request.chunk(b"")
 
 
-@rows(within=15, cause="the watch ended too soon", remedy="time limit", beside="the watch ended too soon")
+@rows("api-kind-out-of-sync", within=15, cause="the watch ended too soon", remedy="time limit",
+      beside="the watch ended too soon")
 def a_proxy_ends_each_watch(world):
     world.api.fail(WATCH, end_at_once)
     world.api.end_watches()
@@ -160,7 +163,7 @@ def a_proxy_ends_each_watch(world):
     world.api.mend()
 
 
-@rows(within=1, cause="kubeconfig", remedy="kubeconfig")
+@rows("kubeconfig-malformed", within=1, cause="kubeconfig", remedy="kubeconfig")
 def the_kubeconfig_was_overwritten(world):
     file = world.folder / "kubeconfig"
     kept = file.read_text(encoding="utf-8")

@@ -81,7 +81,7 @@ def swapped(world, files, others):
     world.serves()
 
 
-@rows(within=1, cause=(V4, "02:00:00:00:05:63"), remedy="that machine")
+@rows("claim-address-contested", within=1, cause=(V4, "02:00:00:00:05:63"), remedy="that machine")
 def a_stranger_has_the_address(world):
     world.stranger.ip("addr", "add", f"{V4}/32", "dev", "lan")
     world.segment.announce(world.stranger, V4)
@@ -91,7 +91,7 @@ def a_stranger_has_the_address(world):
     world.serves()
 
 
-@rows(within=1, cause=("lan", "is down"), remedy="ip link set lan up")
+@rows("claim-interface-down", within=1, cause=("lan", "is down"), remedy="ip link set lan up")
 def the_interface_is_set_down(world):
     node = world.node
     node.ip("link", "set", "lan", "down")
@@ -112,7 +112,7 @@ def somebody_removes_the_address(world):
     world.serves()
 
 
-@rows(within=1, cause=(V4, "lo"), remedy="ip addr del")
+@rows("claim-address-elsewhere", within=1, cause=(V4, "lo"), remedy="ip addr del")
 def keepalived_has_left_the_address_on_lo(world):
     node = world.node
     node.ip("addr", "add", f"{V4}/32", "dev", "lo")
@@ -122,7 +122,7 @@ def keepalived_has_left_the_address_on_lo(world):
     world.serves()
 
 
-@rows(within=2, cause="etcd", remedy="addresses.etcd.endpoints", beside="etcd")
+@rows("claim-write-failed", within=2, cause="etcd", remedy="addresses.etcd.endpoints", beside="etcd")
 def all_members_are_stopped(world):
     for member in world.members:
         member.kill()
@@ -133,17 +133,17 @@ def all_members_are_stopped(world):
     world.serves()
 
 
-@rows(within=2, cause="certificate", remedy="addresses.etcd.certFile", beside="etcd")
+@rows("claim-write-failed", within=2, cause="certificate", remedy="addresses.etcd.certFile", beside="etcd")
 def the_certificate_is_of_another_authority(world):
     yield from swapped(world, world.user, world.other.issue("agent"))
 
 
-@rows(within=2, cause="certificate", remedy="addresses.etcd.caFile", beside="etcd")
+@rows("claim-write-failed", within=2, cause="certificate", remedy="addresses.etcd.caFile", beside="etcd")
 def the_authority_is_not_that_of_etcd(world):
     yield from swapped(world, [world.pki.certificate], [world.other.certificate])
 
 
-@rows(within=5, cause="etcd", remedy="member", beside="etcd")
+@rows("claim-write-failed", within=5, cause="etcd", remedy="member", beside="etcd")
 def two_of_three_members_are_stopped(world):
     for member in world.members[1:]:
         member.kill()
@@ -166,7 +166,7 @@ def one_of_three_members_is_stopped(world):
 ARP_IGNORE = "net.ipv4.conf.lan.arp_ignore"
 
 
-@rows(within=1, cause=("addresses.interfaces", "lan7"), remedy="there")
+@rows("claim-interfaces-unmatched", within=1, cause=("addresses.interfaces", "lan7"), remedy="there")
 def an_interface_is_named_that_is_not_there(world):
     agent = world.agent
     claims = agent.settings["addresses"]
@@ -181,7 +181,7 @@ def an_interface_is_named_that_is_not_there(world):
     world.serves()
 
 
-@rows(within=1, cause=ARP_IGNORE, remedy="sysctl -w")
+@rows("claim-arp-ignored", within=1, cause=ARP_IGNORE, remedy="sysctl -w")
 def the_holder_answers_no_arp(world):
     node = world.node
     node.run("sysctl", "-qw", f"{ARP_IGNORE}=8")
@@ -191,7 +191,7 @@ def the_holder_answers_no_arp(world):
     world.serves()
 
 
-@rows(within=1, cause=("lan", "ARP"), remedy="ip link set lan arp on")
+@rows("claim-interface-without-arp", within=1, cause=("lan", "ARP"), remedy="ip link set lan arp on")
 def arp_is_off_at_the_holders_interface(world):
     node = world.node
     node.ip("link", "set", "lan", "arp", "off")
@@ -201,7 +201,8 @@ def arp_is_off_at_the_holders_interface(world):
     world.serves()
 
 
-@rows(within=1, cause=("interface lan", "has no IPv4 network"), remedy="ip addr add", beside="198.51.100.50")
+@rows("claim-interface-without-network", within=1, cause=("interface lan", "has no IPv4 network"), remedy="ip addr add",
+      beside="198.51.100.50")
 def the_holders_interface_loses_its_address(world):
     node = world.node
     address = next(line.split()[1] for line in node.ip("-4", "addr", "show", "dev", "lan").splitlines()
@@ -227,7 +228,8 @@ def stores(world, endpoints):
     world.serves()
 
 
-@rows(within=2, cause="http://192.0.3", remedy="write https:// in addresses.etcd.endpoints", beside="198.51.100.50")
+@rows("claim-write-failed", within=2, cause="http://192.0.3", remedy="write https:// in addresses.etcd.endpoints",
+      beside="198.51.100.50")
 def etcd_speaks_tls(world):
     return stores(world, [member.url.replace("https", "http") for member in world.members])
 
@@ -241,7 +243,7 @@ def auth(world, what, body, token=""):
     return json.loads(answer)
 
 
-@rows(within=2, cause="CommonName of client", remedy="etcdctl auth disable", beside="198.51.100.50")
+@rows("claim-write-failed", within=2, cause="CommonName of client", remedy="etcdctl auth disable", beside="198.51.100.50")
 def etcd_wants_a_user(world):
     auth(world, "user/add", {"name": "root", "password": "secret"})
     auth(world, "role/add", {"name": "root"})
@@ -299,7 +301,7 @@ def somebody_makes_the_address_last_for_ever(world):
     yield
 
 
-@rows(within=1, cause=("agentd.yaml:", "duration"), remedy=("",))
+@rows("config-duration-short", within=1, cause=("agentd.yaml:", "duration"), remedy=("",))
 def claims_are_too_short(world):
     agent = world.agent
     kept = agent.settings["addresses"]
@@ -314,7 +316,7 @@ def claims_are_too_short(world):
     world.serves()
 
 
-@rows(within=2, cause="agent", remedy=("",), beside=V4)
+@rows("claim-write-failed", within=2, cause="agent", remedy=("",), beside=V4)
 def the_key_is_not_that_of_the_certificate(world):
     return swapped(world, [world.user.key], [world.other.issue("agent").key])
 

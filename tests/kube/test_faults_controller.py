@@ -53,7 +53,8 @@ def another_program_writes_an_address(world):
     yield
 
 
-@rows(within=15, cause=("Service default/web", "field manager other-lb", "writes over its addresses again and again"),
+@rows("service-status-contested", within=15,
+      cause=("Service default/web", "field manager other-lb", "writes over its addresses again and again"),
       remedy="--show-managed-fields")
 def another_program_writes_addresses_again_and_again(world):
     for _ in range(6):  # more than have to be put back: two that come close together count as one
@@ -63,7 +64,7 @@ def another_program_writes_addresses_again_and_again(world):
     yield
 
 
-@rows(within=15, cause=("IPAddressPool", "no such kind any more"), remedy="crds-metallb.yaml")
+@rows("controller-pools-undefined", within=15, cause=("IPAddressPool", "no such kind any more"), remedy="crds-metallb.yaml")
 def the_definition_of_pools_is_missing(world):
     world.plane.kubectl("delete", "crd", "ipaddresspools.metallb.io", "--timeout=60s")
     yield
@@ -81,7 +82,7 @@ def rules_without_status(role):
             for rule in role["rules"] if rule.get("resources") != ["services/status"]]
 
 
-@rows(within=15, cause=("Service default/late", "its status can't be written"), remedy="controller.yaml")
+@rows("api-write-refused", within=15, cause=("Service default/late", "its status can't be written"), remedy="controller.yaml")
 def the_right_to_write_a_status_is_taken(world):
     path = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{ROLE}"
     role = world.plane.api.get(path)
@@ -119,10 +120,10 @@ def alarm(plane, action):
     plane.ask_etcd("maintenance/alarm", {"action": action, "memberID": member, "alarm": "NOSPACE"})
 
 
-@rows(within=15, lingers=20, cause=("Lease kube-system/fingerpost-controller", "database space exceeded"),
+@rows("election-failed", within=15, lingers=20, cause=("Lease kube-system/fingerpost-controller", "database space exceeded"),
       remedy="make room in etcd", beside="space exceeded")
 def etcd_is_out_of_space(world):
-    """The list expects the Service to be named; but who can't renew his Lease writes no Service."""
+    """The Service is not named, as was expected: who can't renew his Lease writes no Service."""
     process = world.agent.process
     process.send_signal(signal.SIGSTOP)
     world.plane.put(service("late"))
@@ -158,7 +159,7 @@ def denied(plane):
     return False
 
 
-@rows(within=15, cause=("Service default/late", WORDS), remedy="policy")
+@rows("api-write-refused", within=15, cause=("Service default/late", WORDS), remedy="policy")
 def a_policy_denies_the_status(world):
     world.plane.api.request("POST", f"{ADMISSION}/validatingadmissionpolicies", policy())
     world.plane.api.request("POST", f"{ADMISSION}/validatingadmissionpolicybindings", binding())
@@ -183,7 +184,8 @@ def a_balancer_becomes_a_cluster_ip(world):
     yield
 
 
-@rows(within=15, cause=("Service default/late", "finalizer example.com/balancer-cleanup"), remedy="finalizers")
+@rows("service-deletion-held", within=15, cause=("Service default/late", "finalizer example.com/balancer-cleanup"),
+      remedy="finalizers")
 def a_finalizer_keeps_a_deleted_service(world):
     item = service("late")
     item["metadata"]["finalizers"] = ["example.com/balancer-cleanup"]
@@ -208,7 +210,7 @@ METALLB = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addres
            "endpoints": [{"addresses": ["10.9.9.9"], "conditions": {"ready": True}}]}
 
 
-@rows(within=15, cause="MetalLB", remedy=("",))
+@rows("controller-metallb-alive", within=15, cause="MetalLB", remedy=("",))
 def metallb_runs_beside(world):
     world.plane.put(METALLB)
     yield

@@ -55,19 +55,21 @@ def is_gone(world, kind, name):
     return False
 
 
-@rows(cause=("IPAddressPool default/shop", "names nowhere, and no Namespace"), remedy="correct the name")
+@rows("pool-namespace-unknown", cause=("IPAddressPool default/shop", "names nowhere, and no Namespace"),
+      remedy="correct the name")
 def a_pool_is_for_a_namespace_that_is_not_there(world):
     with made(world, pool("203.0.113.64/29", name="shop", serviceAllocation={"namespaces": ["nowhere"]})):
         yield
 
 
-@rows(cause=("IPAddressPool default/shop", "10.225.0.0/24 of AddressPool two"), remedy="one of the two")
+@rows("pool-overlaps-address-pool", cause=("IPAddressPool default/shop", "10.225.0.0/24 of AddressPool two"),
+      remedy="one of the two")
 def a_pool_has_addresses_of_pods(world):
     with made(world, pool("10.225.0.64/29", name="shop")):
         yield
 
 
-@rows(cause=("IPAddressPool default/shop", "reserves 203.0.113.80"), remedy=ITSELF)
+@rows("pool-reserves-nothing", cause=("IPAddressPool default/shop", "reserves 203.0.113.80"), remedy=ITSELF)
 def a_pool_reserves_what_it_has_not(world):
     item = pool("203.0.113.64/29", name="shop")
     item["metadata"]["annotations"] = {"fingerpost.io/reserved": "203.0.113.80"}
@@ -75,7 +77,7 @@ def a_pool_reserves_what_it_has_not(world):
         yield
 
 
-@rows(cause=("AddressBlock two-3", "has no node"), remedy="coil.cybozu.com/node")
+@rows("block-without-node", cause=("AddressBlock two-3", "has no node"), remedy="coil.cybozu.com/node")
 def a_block_is_nobodys(world):
     block = objects.address_block("two-3", "x", "10.225.0.96/27", pool="two", index=3)
     del block["metadata"]["labels"]["coil.cybozu.com/node"]
@@ -83,7 +85,8 @@ def a_block_is_nobodys(world):
         yield
 
 
-@rows(cause=("AddressPool two", "is deleted", "1 block of it is there, as two-0 of node holder"), remedy="delete the pods")
+@rows("deleted-pool-in-use", cause=("AddressPool two", "is deleted", "1 block of it is there, as two-0 of node holder"),
+      remedy="delete the pods")
 def a_pool_that_has_blocks_is_deleted(world):
     block = objects.address_block("two-0", "holder", "10.225.0.0/27", pool="two", index=0)
     wait(lambda: world.plane.api.get(path_of("AddressPool", name="two"))["metadata"].get("finalizers"), "the finalizer")
@@ -94,7 +97,8 @@ def a_pool_that_has_blocks_is_deleted(world):
     world.plane.put(address_pool("two", "10.225.0.0/24"))
 
 
-@rows(cause=("AddressPool three", "is deleted", "finalizer example.com/hold"), remedy="kubectl edit AddressPool three")
+@rows("deleted-pool-kept", cause=("AddressPool three", "is deleted", "finalizer example.com/hold"),
+      remedy="kubectl edit AddressPool three")
 def a_finalizer_keeps_a_pool(world):
     item = address_pool("three", "10.226.0.0/24")
     item["metadata"]["finalizers"] = ["example.com/hold"]
@@ -104,7 +108,7 @@ def a_finalizer_keeps_a_pool(world):
     world.plane.api.request("PATCH", path_of("AddressPool", name="three"), {"metadata": {"finalizers": None}}, MERGE)
 
 
-@rows(cause=("AddressBlocks", "cannot create"), remedy="deploy/kubernetes/controller.yaml")
+@rows("controller-blocks-unwritten", cause=("AddressBlocks", "cannot create"), remedy="deploy/kubernetes/controller.yaml")
 def a_request_that_was_refused_is_gone(world):
     """The right lacks still, but nobody wants anything by it any more."""
     role = world.plane.api.get(ROLE)
@@ -116,7 +120,8 @@ def a_request_that_was_refused_is_gone(world):
     world.plane.api.request("PUT", ROLE, role)
 
 
-@rows(cause=("Lease kube-system/fingerpost-controller", "is held by coil-controller-0, which is no agent-controller"),
+@rows("election-failed",
+      cause=("Lease kube-system/fingerpost-controller", "is held by coil-controller-0, which is no agent-controller"),
       remedy="kubectl delete lease")
 def another_program_has_the_lease(world):
     world.plane.api.request("PATCH", ELECTION, {"spec": {

@@ -54,7 +54,7 @@ def world_fixture(cluster):
     world.end()
 
 
-@rows(cause=("Lease address.198-51-100-50", "by-hand has it for 60 min", "does not renew it"),
+@rows("claim-record-stuck", cause=("Lease address.198-51-100-50", "by-hand has it for 60 min", "does not renew it"),
       remedy="write an empty holderIdentity")
 def somebody_writes_himself_into_the_lease(world):
     world.write(holderIdentity="by-hand", leaseDurationSeconds=3600)
@@ -89,7 +89,7 @@ def with_group(agent, group):
     agent.start()
 
 
-@rivals(cause=(V4, "another machine has the address: 02:00:00:00:05:0"),
+@rivals("claim-address-taken", cause=(V4, "another machine has the address: 02:00:00:00:05:0"),
         remedy=("if it is a node", "addresses.group must be alike on all"))
 def the_other_node_has_it_in_another_group(rival):
     holder = rival.setting.holder()
@@ -100,7 +100,7 @@ def the_other_node_has_it_in_another_group(rival):
     rival.setting.holder()
 
 
-@rows(within=15, cause=("leases", "forbidden"), remedy="addresses.yaml", beside="forbidden")
+@rows("claim-write-failed", within=15, cause=("leases", "forbidden"), remedy="addresses.yaml", beside="forbidden")
 def the_right_to_leases_is_taken(world):
     world.plane.kubectl("delete", "-f", str(DEPLOY / "addresses.yaml"))
     yield

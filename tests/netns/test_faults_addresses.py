@@ -13,7 +13,8 @@ pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
 rows = Table()
 
 
-@rows(cause="no Node object is called vm: no block and no endpoint counts as this node's", remedy="set `node:` in agentd.yaml")
+@rows("node-unknown", cause="no Node object is called vm: no block and no endpoint counts as this node's",
+      remedy="set `node:` in agentd.yaml")
 def the_node_has_another_name(world):
     world.reload("node: node1", "node: vm")
     yield
@@ -27,7 +28,7 @@ def a_route_is_deleted(world):
     yield
 
 
-@rows(cause="something undoes our routes again and again", remedy="stop it from touching protocols 30-63")
+@rows("foreign-writer", cause="something undoes our routes again and again", remedy="stop it from touching protocols 30-63")
 def a_route_is_deleted_again_and_again(world):
     command = "while :; do ip route flush table 119 proto 31; sleep 0.05; done"
     rival = world.node.start("sh", "-c", command, log="rival.log")
@@ -37,7 +38,7 @@ def a_route_is_deleted_again_and_again(world):
     wait_equal(lambda: tables(world.node), exported(world.node, VIP, VIP6), "table 119")
 
 
-@rows(cause=(VIP, "is kept out by a foreign route"), remedy="find out who wrote it",
+@rows("route-kept-out", cause=(VIP, "is kept out by a foreign route"), remedy="find out who wrote it",
       says={f"explain {VIP}": ("is blocked: a foreign route has its place in table 119: 203.0.113.10/32 dev eth0 proto 99",
                                "is kept out by a foreign route: 203.0.113.10/32 dev eth0 proto 99"),
             "diff": "203.0.113.10/32 dev eth0 proto 99", "routes": "blocked", "status": "1 address announced, 1 blocked"},
@@ -57,7 +58,8 @@ def a_foreign_route_is_in_the_place(world):
     world.node.ip("route", "del", VIP, "table", "119")
 
 
-@rows(cause=("AddressBlock uplink", "10.0.1.0/24 overlaps 10.0.1.0/24, the network by which this node is reached (10.0.1.2 on eth0)"),
+@rows("block-overlaps-link",
+      cause=("AddressBlock uplink", "10.0.1.0/24 overlaps 10.0.1.0/24, the network by which this node is reached (10.0.1.2 on eth0)"),
       remedy="give the pool another network", beside="the address of Node node1")
 def a_block_is_the_network_of_the_uplink(world):
     """It is announced, and draws what is for the router to this node."""
@@ -66,7 +68,7 @@ def a_block_is_the_network_of_the_uplink(world):
     (world.lab.manifests / "uplink.yaml").unlink()
 
 
-@rows(within=1, cause="routes by the export table, whose blackholes drop traffic",
+@rows("rule-on-export-table", within=1, cause="routes by the export table, whose blackholes drop traffic",
       remedy="delete that rule: this table is for BIRD only")
 def a_rule_looks_up_the_export_table(world):
     world.node.ip("rule", "add", "pref", "500", "lookup", "119")
@@ -81,7 +83,7 @@ def an_external_address_is_outside_the_ranges(world):
     world.remove("other.yaml")
 
 
-@rows(cause="was deleted: routes are withdrawn soon", remedy="put the object back")
+@rows("node-deleted-lately", cause="was deleted: routes are withdrawn soon", remedy="put the object back")
 def the_node_object_is_deleted(world):
     name = "nodes.yaml"
     text = (world.lab.manifests / name).read_text(encoding="utf-8")
@@ -97,7 +99,8 @@ def another_balancer_is_asked_for(world):
     world.remove("other.yaml")
 
 
-@rows(cause=("Service default/other", "waits for an address"), remedy="see whether the program that gives addresses runs")
+@rows("service-waits-for-address", cause=("Service default/other", "waits for an address"),
+      remedy="see whether the program that gives addresses runs")
 def nobody_gives_an_address(world):
     world.other(type="LoadBalancer")
     yield
@@ -106,7 +109,7 @@ def nobody_gives_an_address(world):
     world.remove("other.yaml")
 
 
-@rows(cause="is not an IP address; skipped", remedy=ITSELF)
+@rows("object-address-unreadable", cause="is not an IP address; skipped", remedy=ITSELF)
 def an_ingress_is_no_address(world):
     """Expected: skipped with file and line; the rest of the Service stands."""
     world.write(world.web.replace(VIP, "203.0.113.1O", 1))
@@ -114,7 +117,7 @@ def an_ingress_is_no_address(world):
     world.write(world.web)
 
 
-@rows(cause=("Service default/other", "10.0.1.2 is not announced: it is a Node's own address"),
+@rows("address-of-node", cause=("Service default/other", "10.0.1.2 is not announced: it is a Node's own address"),
       remedy="give the Service an address of its own")
 def an_address_is_a_nodes_own(world):
     """Expected: told by name, and never announced."""
@@ -132,8 +135,8 @@ def one_family_has_no_endpoints(world):
     world.write(world.web)
 
 
-@rows(cause=("other.yaml:", '"127.0.0.9" is unspecified, loopback, link-local or multicast'), remedy=ITSELF,
-      beside="waits for an address")
+@rows("object-address-special", cause=("other.yaml:", '"127.0.0.9" is unspecified, loopback, link-local or multicast'),
+      remedy=ITSELF, beside="waits for an address")
 def an_address_is_of_the_loopback(world):
     """Expected: never announced, and told why."""
     world.other("127.0.0.9")
@@ -141,7 +144,7 @@ def an_address_is_of_the_loopback(world):
     world.remove("other.yaml")
 
 
-@rows(cause=("other.yaml:", '"10.96.0.300" is not an IP address'), remedy=ITSELF)
+@rows("object-address-unreadable", cause=("other.yaml:", '"10.96.0.300" is not an IP address'), remedy=ITSELF)
 def a_cluster_ip_is_no_address(world):
     """Expected: told by file and line; the other addresses of the Service stand."""
     world.other(OTHER, clusterIP="10.96.0.300", clusterIPs=["10.96.0.300"])
@@ -149,7 +152,7 @@ def a_cluster_ip_is_no_address(world):
     world.remove("other.yaml")
 
 
-@rows(cause=("AddressBlock default-0", "has 10.224.0.9, an address of Service default/other"),
+@rows("block-has-service-address", cause=("AddressBlock default-0", "has 10.224.0.9, an address of Service default/other"),
       remedy="give the Service an address of its own")
 def an_address_is_in_a_pod_block(world):
     """Expected: told by name, since a pod may have it."""
@@ -158,7 +161,7 @@ def an_address_is_in_a_pod_block(world):
     world.remove("other.yaml")
 
 
-@rows(cause=("AddressBlock default-0", "overlaps AddressBlock default-99 of node node7"),
+@rows("block-overlaps-other", cause=("AddressBlock default-0", "overlaps AddressBlock default-99 of node node7"),
       remedy="delete the AddressBlock in which its node has no pods")
 def blocks_of_two_nodes_overlap(world):
     """Expected: told, with both blocks' names: two nodes would announce the same pods."""
@@ -168,7 +171,8 @@ def blocks_of_two_nodes_overlap(world):
     world.remove("blocks.yaml")
 
 
-@rows(cause=("Node node1", "its InternalIP 10.0.1.2 is also Node node7's"), remedy="delete the Node that is none any more")
+@rows("node-address-shared", cause=("Node node1", "its InternalIP 10.0.1.2 is also Node node7's"),
+      remedy="delete the Node that is none any more")
 def two_nodes_have_one_address(world):
     """Expected: told with both names, since a copy of a machine joins like this."""
     world.lab.write("copy.yaml", objects.node("node7", ["10.0.1.2"]))
@@ -213,7 +217,7 @@ def the_node_is_excluded_as_a_control_plane(world):
     world.write(text, "nodes.yaml")
 
 
-@rows(cause=("Service default/other", "waits for an address: another balancer", "lb.example.org"),
+@rows("service-has-hostname", cause=("Service default/other", "waits for an address: another balancer", "lb.example.org"),
       remedy="make the Service anew with its loadBalancerClass")
 def an_ingress_is_a_host_name(world):
     service = objects.service("other")
@@ -237,12 +241,12 @@ def advertised(world, **spec):
         world.remove(name)
 
 
-@rows(within=1, cause="BGPAdvertisement lb/some", remedy="nodeSelectors")
+@rows("advertisement-selects-no-node", within=1, cause="BGPAdvertisement lb/some", remedy="nodeSelectors")
 def an_advertisement_selects_no_node(world):
     return advertised(world, nodeSelectors=[{"matchLabels": {"rack": "nowhere"}}])
 
 
-@rows(within=1, cause=("BGPAdvertisement lb/some", "gold"), remedy="pool")
+@rows("advertisement-pool-unknown", within=1, cause=("BGPAdvertisement lb/some", "gold"), remedy="pool")
 def an_advertisement_names_a_pool_that_is_not_there(world):
     return advertised(world, ipAddressPools=["gold"])
 

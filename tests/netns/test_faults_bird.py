@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
 rows = Table()
 
 
-@rows(cause="BIRD does not run: nobody listens at", remedy="start BIRD (systemctl status bird)",
+@rows("bird-silent", cause="BIRD does not run: nobody listens at", remedy="start BIRD (systemctl status bird)",
       says={"status": ("BGP         WARN  BIRD does not run", "0 addresses announced, 2 unheard"),
             EXPLAIN: "whether a peer gets it is not known: BIRD does not run",
             ROUTES: "0 announced"}, silent={EXPLAIN: "is announced"})
@@ -30,7 +30,7 @@ def bird_is_killed(world):
     world.bird.start()
 
 
-@rows(within=5, cause=('BIRD does not answer "show', "within 1s"), remedy="start BIRD (systemctl status bird)",
+@rows("bird-silent", within=5, cause=('BIRD does not answer "show', "within 1s"), remedy="start BIRD (systemctl status bird)",
       says={EXPLAIN: "whether a peer gets it is not known: BIRD does not answer"}, silent={EXPLAIN: "is announced"})
 def bird_hangs(world):
     world.bird.process.send_signal(signal.SIGSTOP)
@@ -38,7 +38,7 @@ def bird_hangs(world):
     world.bird.process.send_signal(signal.SIGCONT)
 
 
-@rows(cause=("/nowhere/bird.ctl", "there is no socket /nowhere/bird.ctl: BIRD does not run, or"),
+@rows("bird-silent", cause=("/nowhere/bird.ctl", "there is no socket /nowhere/bird.ctl: BIRD does not run, or"),
       remedy="name its control socket in bird.socket")
 def the_socket_is_elsewhere(world):
     path = world.agent.settings["bird"]["socket"]
@@ -51,7 +51,7 @@ def the_socket_is_elsewhere(world):
     world.agent.reload()
 
 
-@rows(cause=("device1", "BIRD's device protocol is disabled"), remedy="birdc enable device1")
+@rows("bird-device-disabled", cause=("device1", "BIRD's device protocol is disabled"), remedy="birdc enable device1")
 def the_device_protocol_is_disabled(world):
     world.bird.birdc("disable", "device1")
     yield
@@ -68,7 +68,7 @@ def a_configuration_that_bird_refuses_changes_nothing(world):
     world.restore()
 
 
-@rows(cause="there is no socket any more", remedy="restart BIRD")
+@rows("bird-socket-gone", cause="there is no socket any more", remedy="restart BIRD")
 def the_control_socket_is_deleted(world):
     """Expected: BIRD can't be asked, told at the next question; a start of BIRD makes it anew."""
     world.bird.socket.unlink()
@@ -86,7 +86,7 @@ def bird_is_started_anew(world):
     wait(lambda: tables(world.node) == before, "the same routes")
 
 
-@rows(cause=("bird.ctl", "Permission denied"), remedy="usermod -aG bird fingerpost")
+@rows("bird-socket-denied", cause=("bird.ctl", "Permission denied"), remedy="usermod -aG bird fingerpost")
 def the_agent_is_not_in_the_group_of_bird(world):
     socket = world.bird.socket
     os.chown(socket, 65534, 65534)
@@ -98,7 +98,7 @@ def the_agent_is_not_in_the_group_of_bird(world):
     world.up()
 
 
-@rows(cause="BIRD does not run", remedy="systemctl status bird")
+@rows("bird-silent", cause="BIRD does not run", remedy="systemctl status bird")
 def bird_does_not_come_up_with_a_broken_configuration(world):
     world.write("node.conf", world.texts["node.conf"] + "nonsense\n")
     world.kill()
@@ -110,7 +110,7 @@ def bird_does_not_come_up_with_a_broken_configuration(world):
     world.up()
 
 
-@rows(cause="BIRD does not run", remedy="systemctl status bird")
+@rows("bird-silent", cause="BIRD does not run", remedy="systemctl status bird")
 def bird_is_shut_down_by_birdc(world):
     world.bird.birdc("down")
     world.bird.process.wait()
@@ -138,7 +138,7 @@ def the_wall_clock_jumps(world):
     world.up()
 
 
-@rows(within=2, cause="bird.conf", remedy="bird.socket")
+@rows("bird-silent", within=2, cause="bird.conf", remedy="bird.socket")
 def the_socket_is_the_configuration(world):
     agent = world.agent
     path = agent.settings["bird"]["socket"]
@@ -188,7 +188,7 @@ def old_bird(path):
     return lambda: (server.shutdown(socket.SHUT_RDWR), server.close(), path.unlink())
 
 
-@rows(health="failed", cause="BIRD 1.6.8 is too old", remedy="use BIRD 2.0.8 or later")
+@rows("bird-too-old", health="failed", cause="BIRD 1.6.8 is too old", remedy="use BIRD 2.0.8 or later")
 def the_socket_is_that_of_an_old_bird(world):
     path = world.bird.folder / "old.ctl"
     end = old_bird(path)
@@ -204,7 +204,8 @@ def the_socket_is_that_of_an_old_bird(world):
     end()
 
 
-@rows(cause=("state", "nothing can be written here any more: No space left on device"), remedy="df -h")
+@rows("node-state-unwritable", cause=("state", "nothing can be written here any more: No space left on device"),
+      remedy="df -h")
 def the_disk_of_the_state_folder_is_full(world):
     """A file system of its own in its place, in which there is no room."""
     folder = Path(world.agent.settings["paths"]["state"])

@@ -29,55 +29,56 @@ def address_pool(name, network):
     return {"apiVersion": COIL, "kind": "AddressPool", "metadata": {"name": name}, "spec": {"subnets": [{"ipv4": network}]}}
 
 
-@rows(cause=("IPAddressPool lb/second", "services.serviceCIDRs"), remedy="take it out of the pool")
+@rows("pool-in-cluster-ips", cause=("IPAddressPool lb/second", "services.serviceCIDRs"), remedy="take it out of the pool")
 def a_pool_has_cluster_ips(world):
     return second(world, "10.96.9.0/24")
 
 
-@rows(cause=("IPAddressPool lb/second", "services.clusterCIDRs"), remedy="take it out of the pool")
+@rows("pool-in-pod-networks", cause=("IPAddressPool lb/second", "services.clusterCIDRs"), remedy="take it out of the pool")
 def a_pool_has_the_pods_network(world):
     return second(world, "10.224.9.0/24")
 
 
-@rows(cause=("IPAddressPool lb/second", "10.0.1.2", "Node node1"), remedy="take it out of the pool")
+@rows("pool-has-node-address", cause=("IPAddressPool lb/second", "10.0.1.2", "Node node1"), remedy="take it out of the pool")
 def a_pool_has_a_nodes_address(world):
     return second(world, "10.0.1.0/24")
 
 
-@rows(cause=("AddressBlock default-7", "services.clusterCIDRs"), remedy="services.clusterCIDRs")
+@rows("block-outside-setting", cause=("AddressBlock default-7", "services.clusterCIDRs"), remedy="services.clusterCIDRs")
 def a_block_is_outside_of_the_pods_networks(world):
     return block(world, "10.230.0.0/27")
 
 
-@rows(cause=("AddressBlock default-7", "AddressBlock default-0"), remedy="delete one of the two")
+@rows("block-overlaps-own", cause=("AddressBlock default-7", "AddressBlock default-0"), remedy="delete one of the two")
 def two_blocks_of_a_node_overlap(world):
     return block(world, "10.224.0.16/28")
 
 
-@rows(cause=("AddressBlock default-7", "node vm is not there"), remedy="coil.cybozu.com/node")
+@rows("block-node-missing", cause=("AddressBlock default-7", "node vm is not there"), remedy="coil.cybozu.com/node")
 def a_block_is_no_nodes(world):
     return block(world, "10.224.9.0/27", node="vm")
 
 
-@rows(cause=("AddressBlock default-7", "pool gold"), remedy="coil.cybozu.com/pool")
+@rows("block-pool-unknown", cause=("AddressBlock default-7", "pool gold"), remedy="coil.cybozu.com/pool")
 def a_blocks_pool_is_not_there(world):
     return written(world, address_pool("default", "10.224.0.0/16"),
                    objects.address_block("default-7", "node1", "10.224.9.0/27", pool="gold", index=7))
 
 
-@rows(cause=("AddressBlock default-0", "in no subnet of its pool default"), remedy="subnets")
+@rows("block-outside-pool", cause=("AddressBlock default-0", "in no subnet of its pool default"), remedy="subnets")
 def a_pool_does_not_have_its_block(world):
     return written(world, address_pool("default", "10.224.128.0/20"))
 
 
-@rows(cause=("Namespace shop", "gold"), remedy="correct the annotation")
+@rows("namespace-pool-unknown", cause=("Namespace shop", "gold"), remedy="correct the annotation")
 def a_namespaces_pool_is_not_there(world):
     return written(world, address_pool("default", "10.224.0.0/16"),
                    {"apiVersion": "v1", "kind": "Namespace",
                     "metadata": {"name": "shop", "annotations": {"coil.cybozu.com/pool": "gold"}}})
 
 
-@rows(cause=("Egress internet/nat", "10.96.0.0/16", "services.serviceCIDRs"), remedy="outside of the cluster")
+@rows("egress-destination-in-cluster-ips", cause=("Egress internet/nat", "10.96.0.0/16", "services.serviceCIDRs"),
+      remedy="outside of the cluster")
 def a_destination_is_in_the_cluster(world):
     egress = objects.egress()
     egress["spec"]["destinations"] = ["198.51.100.0/24", "10.96.0.0/16"]

@@ -79,7 +79,8 @@ def somebody_deletes_the_qdisc_of_the_uplink(world):
     world.leaves()
 
 
-@gateways(within=1, cause=("routes", "no route leads to another router"), remedy="ip route add default", beside="route")
+@gateways("nat-router-missing", within=1, cause=("routes", "no route leads to another router"), remedy="ip route add default",
+          beside="route")
 def the_gateways_default_routes_are_gone(world):
     for family in ("-4", "-6"):
         world.gate.ip(family, "route", "del", "default")
@@ -125,7 +126,7 @@ def the_ports_are_used_up(world):
     world.write_nodes(*world.gates)
 
 
-@clients(within=5, cause=("gateway", "10.0."), remedy="UDP port 5555", beside="gateway")
+@clients("egress-gateways-silent", within=5, cause=("gateway", "10.0."), remedy="UDP port 5555", beside="gateway")
 def a_firewall_on_the_way_drops_fou(world):
     world.lab.tor.run("nft", "-f", "-", text=DROPS)
     yield
@@ -134,7 +135,7 @@ def a_firewall_on_the_way_drops_fou(world):
     world.leaves()
 
 
-@clients(within=1, cause="Egress internet/nat", remedy="label", beside="gateway")
+@clients("egress-no-node-selected", within=1, cause="Egress internet/nat", remedy="label", beside="gateway")
 def the_label_is_taken_from_all_nodes(world):
     world.write_nodes()
     yield
@@ -165,8 +166,8 @@ def test_pins_that_somebody_removes_come_back(world, role):
 LAYER = "egress-links"
 
 
-@clients(within=1, cause=("Egress internet/", "0.0.0.0/0", "is also a destination of Egress"), remedy="only one of the two",
-         beside="is also a destination of Egress")
+@clients("egress-default-route-shared", within=1, cause=("Egress internet/", "0.0.0.0/0", "is also a destination of Egress"),
+         remedy="only one of the two", beside="is also a destination of Egress")
 def a_pod_names_two_egresses_with_one_destination(world):
     world.lab.write("second.yaml", egress("second"))
     world.lab.write("pods.yaml", pod_object(world.pod, "nat,second"))
@@ -188,7 +189,7 @@ def the_program_is_detached_from_the_pods_interface(world):
     world.leaves()
 
 
-@clients(within=1, cause=("egress.yaml:", "0.0.0.0/33"), remedy=("",))
+@clients("object-prefix-unreadable", within=1, cause=("egress.yaml:", "0.0.0.0/33"), remedy=("",))
 def a_destination_is_too_long(world):
     world.lab.write("egress.yaml", egress(destinations=("0.0.0.0/33", "::/0")))
     yield
@@ -228,7 +229,8 @@ def the_gateways_have_another_port(world):
     world.leaves()
 
 
-@clients(within=1, cause=("Egress internet/nat", "no Node that fingerpost.io/gateway-nodes selects"), remedy="label Nodes",
+@clients("egress-no-node-selected", within=1,
+         cause=("Egress internet/nat", "no Node that fingerpost.io/gateway-nodes selects"), remedy="label Nodes",
          beside=("no gateway", "gateway"))
 def the_selector_of_gateways_selects_nobody(world):
     """The row expects that it is none. It is one: `role` is empty, and `gateway` is there."""
@@ -265,7 +267,7 @@ def a_gateways_address_is_a_services(world):
 
 @gateways(within=1)
 def the_gateway_does_not_forward(world):
-    """The list expects a fault; but packets go past the stack, and leave as before."""
+    """A fault was expected; but packets go past the stack, and leave as before."""
     world.write_nodes(world.gate)
     wait(lambda: seen(world, 4) == world.gate.address4, "the pod to leave by this gateway alone")
     world.gate.run("sysctl", "-qw", "net.ipv4.ip_forward=0")
@@ -325,14 +327,14 @@ def two_egresses_have_the_same_destinations(world):
     yield
 
 
-@clients(within=1, cause=("second.yaml:", "destinations"), remedy=ITSELF)
+@clients("object-field-empty", within=1, cause=("second.yaml:", "destinations"), remedy=ITSELF)
 def an_egress_has_no_destinations(world):
     world.lab.write("second.yaml", egress("second", ()))
     yield
     (world.lab.manifests / "second.yaml").unlink()
 
 
-@gateways(within=1, cause="eth0", remedy="ip link set eth0 up", beside=("route", "no way", "answer"))
+@gateways("nat-uplink-down", within=1, cause="eth0", remedy="ip link set eth0 up", beside=("route", "no way", "answer"))
 def the_uplink_of_a_gateway_is_down(world):
     gate = world.gate
     gate.ip("link", "set", "eth0", "down")
@@ -345,7 +347,7 @@ def the_uplink_of_a_gateway_is_down(world):
     world.leaves()
 
 
-@clients(within=1, cause=("egress.yaml:", "198.18.0.7"), remedy=ITSELF)
+@clients("object-prefix-unreadable", within=1, cause=("egress.yaml:", "198.18.0.7"), remedy=ITSELF)
 def a_destination_has_no_length(world):
     world.lab.write("egress.yaml", egress(destinations=("0.0.0.0/0", "::/0", "198.18.0.7")))
     yield

@@ -44,17 +44,18 @@ def other(world, change):
     (world.lab.manifests / "other.yaml").unlink()
 
 
-@rows(cause=("Service default/other", "port p80 (80/TCP)", "other-abcde has one http"), remedy="EndpointSlice")
+@rows("service-port-unserved", cause=("Service default/other", "port p80 (80/TCP)", "other-abcde has one http"),
+      remedy="EndpointSlice")
 def a_slices_port_has_another_name(world):
     return other(world, lambda service, part: part["ports"][0].update(name="http"))
 
 
-@rows(cause=("Service default/other", "port p80 (80/TCP)"), remedy="protocols")
+@rows("service-port-unserved", cause=("Service default/other", "port p80 (80/TCP)"), remedy="protocols")
 def a_slices_port_has_another_protocol(world):
     return other(world, lambda service, part: part["ports"][0].update(protocol="UDP"))
 
 
-@rows(cause=("Service default/other", "on node Node1", "no such Node"), remedy="nodeName")
+@rows("service-endpoint-node-unknown", cause=("Service default/other", "on node Node1", "no such Node"), remedy="nodeName")
 def an_endpoint_is_on_no_node(world):
     def change(service, part):
         service["spec"]["externalTrafficPolicy"] = "Local"
@@ -62,7 +63,8 @@ def an_endpoint_is_on_no_node(world):
     return other(world, change)
 
 
-@rows(cause=("Service default/other", "none of its endpoints has a nodeName"), remedy="policy Cluster")
+@rows("service-endpoints-without-node", cause=("Service default/other", "none of its endpoints has a nodeName"),
+      remedy="policy Cluster")
 def no_endpoint_names_its_node(world):
     def change(service, part):
         service["spec"]["externalTrafficPolicy"] = "Local"
@@ -70,7 +72,7 @@ def no_endpoint_names_its_node(world):
     return other(world, change)
 
 
-@rows(cause=("Service default/other", "has no clusterIP"), remedy="spec.clusterIP")
+@rows("service-without-cluster-ip", cause=("Service default/other", "has no clusterIP"), remedy="spec.clusterIP")
 def a_service_has_no_cluster_ip(world):
     def change(service, part):
         for key in ("clusterIP", "clusterIPs", "ipFamilies"):

@@ -18,7 +18,7 @@ FILTERED = (
 )
 
 
-@rows(cause=f"tor_v4: 1 route of table 119 is filtered, this peer does not get it: {VIP}/32",
+@rows("bgp-routes-filtered", cause=f"tor_v4: 1 route of table 119 is filtered, this peer does not get it: {VIP}/32",
       remedy="look at the export filter of tor_v4", says={EXPLAIN: (UNHEARD + ": tor_v4: BIRD's filters keep it back",)},
       silent={EXPLAIN: "is announced"})
 def an_export_filter_drops_an_address(world):
@@ -27,7 +27,7 @@ def an_export_filter_drops_an_address(world):
     world.restore()
 
 
-@rows(cause="no session exports IPv4: the routes of table 119 are announced to nobody",
+@rows("bgp-family-not-exported", cause="no session exports IPv4: the routes of table 119 are announced to nobody",
       remedy="export filter fingerpost_export;`", beside="no session exports IPv6",
       says={EXPLAIN: UNHEARD + ": no session exports IPv4", ROUTES: ("unheard", "0 announced")},
       silent={EXPLAIN: "is announced"})
@@ -37,7 +37,7 @@ def nothing_is_exported(world):
     world.restore()
 
 
-@rows(health="failed", cause="BIRD has no BGP session: nothing is announced",
+@rows("bgp-no-session", health="failed", cause="BIRD has no BGP session: nothing is announced",
       remedy="give BIRD a BGP protocol with `table fingerpost4;", says={"status": "BGP         FAIL  0/0 peers established",
                                                        EXPLAIN: UNHEARD + ": BIRD has no BGP session"})
 def there_is_no_session(world):
@@ -47,7 +47,8 @@ def there_is_no_session(world):
     world.restore()
 
 
-@rows(cause="BIRD has learned no IPv4 route of table 119", remedy="a kernel protocol with this table, this family and `learn`",
+@rows("bird-learned-none", cause="BIRD has learned no IPv4 route of table 119",
+      remedy="a kernel protocol with this table, this family and `learn`",
       beside="BIRD has learned no IPv6 route of table 119",
       says={EXPLAIN: UNHEARD + ": tor_v4: BIRD has learned no route of this family"})
 def bird_does_not_learn(world):
@@ -56,7 +57,8 @@ def bird_does_not_learn(world):
     world.restore()
 
 
-@rows(cause="BIRD has learned no IPv4 route of table 119", remedy="a kernel protocol with this table, this family and `learn`",
+@rows("bird-learned-none", cause="BIRD has learned no IPv4 route of table 119",
+      remedy="a kernel protocol with this table, this family and `learn`",
       beside="BIRD has learned no IPv6 route of table 119")
 def bird_reads_another_table(world):
     world.edit("node.conf", "FINGERPOST_TABLE = 119", "FINGERPOST_TABLE = 118")
@@ -75,7 +77,7 @@ def nothing_is_exported_as_configured(world):
     expect_peers(world, None)
 
 
-@rows(cause="no session exports IPv4", remedy="table fingerpost4; export filter",
+@rows("bgp-family-not-exported", cause="no session exports IPv4", remedy="table fingerpost4; export filter",
       says={EXPLAIN: UNHEARD + ": no session exports IPv4"})
 def the_session_has_another_table(world):
     world.edit("node.conf", "table fingerpost4; import none; export filter fingerpost_export;",
@@ -84,7 +86,8 @@ def the_session_has_another_table(world):
     world.restore()
 
 
-@rows(cause=("BIRD has learned no IPv4 route of table 119: its kernel protocol fingerpost_v4", "import none"),
+@rows("bird-imports-none",
+      cause=("BIRD has learned no IPv4 route of table 119: its kernel protocol fingerpost_v4", "import none"),
       remedy="give fingerpost_v4 `import all`")
 def the_kernel_protocol_imports_nothing(world):
     world.edit("fingerpost.conf", "ipv4 { table fingerpost4; import all;", "ipv4 { table fingerpost4; import none;")
@@ -92,7 +95,7 @@ def the_kernel_protocol_imports_nothing(world):
     world.restore()
 
 
-@rows(cause=("BIRD has learned no IPv4 route of table 119", "its kernel protocol fingerpost_v4 is disabled in BIRD"),
+@rows("bird-kernel-disabled", cause=("BIRD has learned no IPv4 route of table 119", "its kernel protocol fingerpost_v4 is disabled in BIRD"),
       remedy="birdc enable fingerpost_v4")
 def the_kernel_protocol_is_disabled(world):
     world.bird.birdc("disable", "fingerpost_v4")
@@ -100,7 +103,7 @@ def the_kernel_protocol_is_disabled(world):
     world.bird.birdc("enable", "fingerpost_v4")
 
 
-@rows(cause="tor_v6: 1 route of table 119 is filtered, this peer does not get it: fd00:203::10/128",
+@rows("bgp-routes-filtered", cause="tor_v6: 1 route of table 119 is filtered, this peer does not get it: fd00:203::10/128",
       remedy="look at the export filter of tor_v6")
 def a_filter_drops_an_ipv6_address(world):
     world.edit("node.conf", UNFILTERED, "export filter { if net = fd00:203::10/128 then reject; "
@@ -109,7 +112,7 @@ def a_filter_drops_an_ipv6_address(world):
     world.restore()
 
 
-@rows(cause="BIRD has not learned all IPv4 routes of table 119", remedy="import all")
+@rows("bird-learned-part", cause="BIRD has not learned all IPv4 routes of table 119", remedy="import all")
 def the_kernel_protocol_imports_not_all(world):
     world.edit("fingerpost.conf", "ipv4 { table fingerpost4; import all;",
                "ipv4 { table fingerpost4; import where net != %s/32;" % VIP)
@@ -117,7 +120,7 @@ def the_kernel_protocol_imports_not_all(world):
     world.restore()
 
 
-@rows(cause="BIRD has learned no IPv6 route of table 119", remedy="a kernel protocol with this table")
+@rows("bird-learned-none", cause="BIRD has learned no IPv6 route of table 119", remedy="a kernel protocol with this table")
 def one_family_is_read_from_another_table(world):
     text = world.texts["fingerpost.conf"]
     half = text[text.index("protocol kernel fingerpost_v6"):]
@@ -126,7 +129,7 @@ def one_family_is_read_from_another_table(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", "2 routes of table 119 are filtered, this peer does not get them"),
+@rows("bgp-routes-filtered", cause=("tor_v4", "2 routes of table 119 are filtered, this peer does not get them"),
       remedy="look at the export filter of tor_v4")
 def the_filter_is_one_for_other_routes(world):
     world.edit("node.conf", "table fingerpost4; import none; export filter fingerpost_export;",
@@ -135,7 +138,7 @@ def the_filter_is_one_for_other_routes(world):
     world.restore()
 
 
-@rows(health="failed", cause="BIRD has no BGP session: nothing is announced",
+@rows("bgp-no-session", health="failed", cause="BIRD has no BGP session: nothing is announced",
       remedy="give BIRD a BGP protocol with `table fingerpost4;")
 def an_upgrade_brings_the_distribution_s_configuration(world):
     """Expected: as a BIRD without sessions; the agent does not mistake its main table for ours."""
@@ -145,8 +148,8 @@ def an_upgrade_brings_the_distribution_s_configuration(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", "does not get 1 route of table 119: BIRD has better routes"), remedy="lower their preference",
-      says={EXPLAIN: "not known: BIRD has not said, or sends only some"})
+@rows("bgp-routes-hidden", cause=("tor_v4", "does not get 1 route of table 119: BIRD has better routes"),
+      remedy="lower their preference", says={EXPLAIN: "not known: BIRD has not said, or sends only some"})
 def a_static_route_of_bird_stands_before_ours(world):
     """Expected: the address is not sent as ours, and the session and the address are named."""
     world.edit("node.conf", "protocol device",
@@ -156,8 +159,8 @@ def a_static_route_of_bird_stands_before_ours(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", "1 route of table 119 is filtered", "10.224.0.0/27"), remedy="look at the export filter of tor_v4",
-      beside="1 route of table 119 is filtered")
+@rows("bgp-routes-filtered", cause=("tor_v4", "1 route of table 119 is filtered", "10.224.0.0/27"),
+      remedy="look at the export filter of tor_v4", beside="1 route of table 119 is filtered")
 def the_filter_forgets_the_blocks_of_pods(world):
     world.edit("node.conf", UNFILTERED, "export filter { if krt_source = 30 then reject; if fingerpost_attributes() then accept; "
                "reject; };")
@@ -165,7 +168,8 @@ def the_filter_forgets_the_blocks_of_pods(world):
     world.restore()
 
 
-@rows(cause=("main", f"this node's own packets to {VIP} are dropped", f"blackhole {VIP}/32"), remedy="protocol pipe")
+@rows("routes-blackholed-by-bird", cause=("main", f"this node's own packets to {VIP} are dropped", f"blackhole {VIP}/32"),
+      remedy="protocol pipe")
 def a_pipe_takes_blackholes_to_main(world):
     world.edit("node.conf", "protocol device", "protocol kernel main_v4 { ipv4 { import none; export all; }; }\n"
                "protocol pipe leak { table fingerpost4; peer table master4; import none; export all; }\nprotocol device")
@@ -176,7 +180,7 @@ def a_pipe_takes_blackholes_to_main(world):
 KERNEL_V6 = "protocol kernel fingerpost_v6 {\n\tkernel table FINGERPOST_TABLE;\n\tnetlink rx buffer 67108864;\n"
 
 
-@rows(cause="BIRD has learned no IPv6 route of table 119", remedy="`learn`")
+@rows("bird-learned-none", cause="BIRD has learned no IPv6 route of table 119", remedy="`learn`")
 def bird_learns_one_family_only(world):
     world.edit("fingerpost.conf", KERNEL_V6 + "\tlearn;\n", KERNEL_V6)
     yield
@@ -190,7 +194,8 @@ def the_scan_time_is_an_hour(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", "is filtered", f"{VIP}/32"), remedy="look at the export filter of tor_v4", beside="is filtered")
+@rows("bgp-routes-filtered", cause=("tor_v4", "is filtered", f"{VIP}/32"), remedy="look at the export filter of tor_v4",
+      beside="is filtered")
 def the_filter_forgets_the_service_addresses(world):
     world.edit("node.conf", UNFILTERED, "export filter { if krt_source = 31 then reject; if fingerpost_attributes() then accept; "
                "reject; };")
@@ -198,7 +203,7 @@ def the_filter_forgets_the_service_addresses(world):
     world.restore()
 
 
-@rows(within=2, cause=("IPv6", "no session exports IPv6"), remedy="export")
+@rows("bgp-family-not-exported", within=2, cause=("IPv6", "no session exports IPv6"), remedy="export")
 def ipv6_alone_is_exported_to_nobody(world):
     kept = world.texts["node.conf"]
     at = kept.index("ipv6 {")
@@ -214,7 +219,7 @@ def ipv6_alone_is_exported_to_nobody(world):
 TAKEN = "protocol static taken { ipv4 { table fingerpost4; }; route 198.51.100.0/24 via TOR_ADDRESS4; }\n\n"
 
 
-@rows(within=2, cause=("198.51.100.0/24", "foreign"), remedy="kernel protocol", beside="foreign")
+@rows("routes-of-bird", within=2, cause=("198.51.100.0/24", "foreign"), remedy="kernel protocol", beside="foreign")
 def a_kernel_protocol_exports_into_our_table(world):
     """BIRD has one kernel protocol for each table: it is that of fingerpost.conf."""
     world.write("node.conf", world.texts["node.conf"].replace("protocol device", TAKEN + "protocol device"))
@@ -247,9 +252,10 @@ def the_filter_adds_and_prepends(world):
     world.restore()
 
 
-@rows(within=2, cause=("tor_v4", "does not get 1 route of table 119: BIRD has better routes"), remedy="lower their preference")
+@rows("bgp-routes-hidden", within=2, cause=("tor_v4", "does not get 1 route of table 119: BIRD has better routes"),
+      remedy="lower their preference")
 def the_router_sends_our_address(world):
-    """The list expects the address; the remedy's command shows it."""
+    """The address was expected; the remedy's command shows it."""
     text = world.lab.tor.bird.folder.joinpath("nodes.conf").read_text(encoding="ascii")
     [old] = re.findall(r"protocol bgp \S+_v4 from \S+_v4 \{", text)
     back = edit_router(world, "nodes.conf", old, SENT % (VIP, old))
@@ -265,7 +271,7 @@ def the_router_sends_our_address(world):
 LEARNS = "ipv4 { table fingerpost4; import all;"
 
 
-@rows(cause=("IPv4", "its kernel protocol fingerpost_v4 has reached its import limit"),
+@rows("bird-import-limited", cause=("IPv4", "its kernel protocol fingerpost_v4 has reached its import limit"),
       remedy=("`import limit`", "birdc restart fingerpost_v4"))
 def the_kernel_protocol_has_an_import_limit(world):
     world.edit("fingerpost.conf", LEARNS, f"{LEARNS} import limit 1 action block;")
@@ -276,8 +282,8 @@ def the_kernel_protocol_has_an_import_limit(world):
     world.up()
 
 
-@rows(cause=("IPv4", "its kernel protocol fingerpost_v4 has reached its import limit"), remedy="birdc restart fingerpost_v4",
-      beside="route")
+@rows("bird-import-limited", cause=("IPv4", "its kernel protocol fingerpost_v4 has reached its import limit"),
+      remedy="birdc restart fingerpost_v4", beside="route")
 def the_import_limit_disables_the_kernel_protocol(world):
     world.edit("fingerpost.conf", LEARNS, f"{LEARNS} import limit 1 action disable;")
     world.bird.birdc("restart", "fingerpost_v4")
@@ -299,7 +305,7 @@ def an_export_limit_only_warns(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", "routes that lead to 10.0.1.77, which no interface of this node has"),
+@rows("bgp-next-hop-strange", cause=("tor_v4", "routes that lead to 10.0.1.77, which no interface of this node has"),
       remedy=("next hop self", "birdc restart tor_v4"), beside="the session")
 def routes_lead_elsewhere(world):
     """BIRD takes another next hop with the next session."""

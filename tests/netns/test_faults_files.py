@@ -18,21 +18,21 @@ pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
 rows = Table()
 
 
-@rows(cause="web.yaml:", remedy=ITSELF)
+@rows("syntax-wrong", cause="web.yaml:", remedy=ITSELF)
 def a_manifest_is_no_yaml(world):
     world.write(world.web + "---\nspec: {a: [}\n")
     yield
     world.write(world.web)
 
 
-@rows(cause="web.yaml:1 counts", remedy="keep it in one place", beside="counts")
+@rows("object-repeated", cause="web.yaml:1 counts", remedy="keep it in one place", beside="counts")
 def an_object_is_in_two_files(world):
     world.write(world.web, "zz-copy.yaml")
     yield
     world.remove("zz-copy.yaml")
 
 
-@rows(cause="is missing; what was read before stays in force", remedy="make it, or name another")
+@rows("manifest-folder-missing", cause="is missing; what was read before stays in force", remedy="make it, or name another")
 def the_folder_is_gone(world):
     folder = world.lab.manifests
     away = folder.rename(folder.with_name("away"))
@@ -40,7 +40,7 @@ def the_folder_is_gone(world):
     away.rename(folder)
 
 
-@rows(cause="gone.yaml", remedy=ITSELF)
+@rows("manifest-link-dangling", cause="gone.yaml", remedy=ITSELF)
 def a_link_leads_nowhere(world):
     """Expected: told by the file's name."""
     (world.lab.manifests / "gone.yaml").symlink_to("/nonexistent.yaml")
@@ -48,7 +48,7 @@ def a_link_leads_nowhere(world):
     world.remove("gone.yaml")
 
 
-@rows(cause=("large.yaml", "more than 16777216 bytes without a value"), remedy=ITSELF)
+@rows("yaml-gap-too-long", cause=("large.yaml", "more than 16777216 bytes without a value"), remedy=ITSELF)
 def a_file_is_too_large(world):
     """Expected: told with the limit."""
     world.write("# " + "x" * (65 << 20) + "\n", "large.yaml")
@@ -56,7 +56,7 @@ def a_file_is_too_large(world):
     world.remove("large.yaml")
 
 
-@rows(cause=("web.yaml:", "tab"), remedy=ITSELF)
+@rows("syntax-tab", cause=("web.yaml:", "tab"), remedy=ITSELF)
 def a_tab_indents(world):
     """Expected: file, line, and that it is the tab."""
     world.write(world.web.replace("  name: web", "\tname: web", 1))
@@ -64,7 +64,7 @@ def a_tab_indents(world):
     world.write(world.web)
 
 
-@rows(cause="web.yaml", remedy=ITSELF)
+@rows("syntax-utf16", cause="web.yaml", remedy=ITSELF)
 def a_file_is_in_utf_16(world):
     """Expected: told as invalid bytes; the last good content stays."""
     file = world.lab.manifests / "web.yaml"
@@ -73,7 +73,7 @@ def a_file_is_in_utf_16(world):
     world.write(world.web)
 
 
-@rows(cause=("folder.yaml", "is a folder, not a file"), remedy=ITSELF)
+@rows("manifest-not-file", cause=("folder.yaml", "is a folder, not a file"), remedy=ITSELF)
 def a_manifest_is_a_folder(world):
     """Expected: told by its name, since what is in it is not read."""
     folder = world.lab.manifests / "folder.yaml"
@@ -82,7 +82,7 @@ def a_manifest_is_a_folder(world):
     folder.rmdir()
 
 
-@rows(cause=("pipe.yaml", "is a named pipe, not a file"), remedy=ITSELF)
+@rows("manifest-not-file", cause=("pipe.yaml", "is a named pipe, not a file"), remedy=ITSELF)
 def a_manifest_is_a_pipe(world):
     """Expected: told, and never waited for."""
     os.mkfifo(world.lab.manifests / "pipe.yaml")
@@ -90,7 +90,7 @@ def a_manifest_is_a_pipe(world):
     world.remove("pipe.yaml")
 
 
-@rows(cause=("loop.yaml", "is a link that leads in a circle"), remedy=ITSELF)
+@rows("manifest-link-circular", cause=("loop.yaml", "is a link that leads in a circle"), remedy=ITSELF)
 def a_link_leads_to_itself(world):
     """Expected: told by the file's name."""
     (world.lab.manifests / "loop.yaml").symlink_to("loop.yaml")
@@ -116,7 +116,8 @@ def full(world, folder):
     subprocess.run(["dd", "if=/dev/zero", f"of={folder}/filler", "bs=4k"], stderr=subprocess.DEVNULL, check=False)
 
 
-@rows(cause=("nothing can be written here any more", "No space left on device"), remedy="make room on that file system")
+@rows("node-state-unwritable", cause=("nothing can be written here any more", "No space left on device"),
+      remedy="make room on that file system")
 def the_disk_of_the_state_is_full(world):
     """Nothing has to be written until a drain, which is refused then."""
     state = world.agent.settings["paths"]["state"]
@@ -158,7 +159,7 @@ def other_kinds_stand_beside(world):
     world.remove("other.yaml")
 
 
-@rows(cause="other.yaml:", remedy=ITSELF)
+@rows("yaml-key-wrong", cause="other.yaml:", remedy=ITSELF)
 def a_template_was_not_rendered(world):
     world.write("apiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  {{- toYaml .Values.spec | nindent 2 }}\n",
                 "other.yaml")
@@ -173,7 +174,8 @@ def a_file_has_comments_alone(world):
     world.remove("other.yaml")
 
 
-@rows(cause=("other.yaml:", "Service default/other stands in this file already"), remedy="remove one of them")
+@rows("manifest-object-repeated", cause=("other.yaml:", "Service default/other stands in this file already"),
+      remedy="remove one of them")
 def a_service_stands_twice_in_one_file(world):
     service = objects.service("other", [OTHER])
     world.lab.write("other.yaml", service, service)
@@ -213,9 +215,10 @@ def the_folder_is_a_link_that_is_switched(world):
     first.rename(folder)
 
 
-@rows(within=1, health="failed", cause=("web.yaml", "Not a directory"), remedy="name a folder in source.manifests")
+@rows("manifest-folder-unreadable", within=1, health="failed", cause=("web.yaml", "Not a directory"),
+      remedy="name a folder in source.manifests")
 def the_folder_of_manifests_is_a_file(world):
-    """Nothing has been read since the start, which is worse than the list expects."""
+    """Nothing has been read since the start, which is worse than was expected."""
     agent = world.agent
     kept = agent.settings["source"]
 
@@ -230,7 +233,7 @@ def the_folder_of_manifests_is_a_file(world):
     yield
 
 
-@rows(within=1, cause=("state", "nothing can be written here any more"), remedy="mount -o remount,rw")
+@rows("node-state-unwritable", within=1, cause=("state", "nothing can be written here any more"), remedy="mount -o remount,rw")
 def the_state_becomes_read_only(world):
     folder = world.agent.settings["paths"]["state"]
     subprocess.run(["mount", "--bind", folder, folder], check=True)
@@ -270,7 +273,7 @@ def a_chart_was_rendered(world):
     world.remove("other.yaml")
 
 
-@rows(within=1, cause="agentd.yaml:", remedy=ITSELF)
+@rows("syntax-wrong", within=1, cause="agentd.yaml:", remedy=ITSELF)
 def a_quotation_mark_is_not_closed(world):
     return written(world, lambda text: f'{text}nodeName: "node1\n' if "nodeName" not in text
                    else text.replace("nodeName: ", 'nodeName: "'))
@@ -284,7 +287,7 @@ CONFLICT = """<<<<<<< HEAD
 """
 
 
-@rows(within=1, cause="web.yaml:", remedy=ITSELF)
+@rows("syntax-wrong", within=1, cause="web.yaml:", remedy=ITSELF)
 def a_manifest_has_the_marks_of_a_conflict(world):
     assert "  name: web\n" in world.web
     world.write(world.web.replace("  name: web\n", CONFLICT, 1))
@@ -296,7 +299,8 @@ def another(world):
     return objects.service("other", [OTHER]), objects.slice_of("other", [objects.endpoint("10.224.0.1", world.node.role)])
 
 
-@rows(within=1, cause=("other.yaml", "may not be read"), remedy="let the user that the agent runs as read it")
+@rows("manifest-denied", within=1, cause=("other.yaml", "may not be read"),
+      remedy="let the user that the agent runs as read it")
 def a_manifest_may_not_be_read(world):
     """As root the agent may read all: it is started without these rights."""
     restart_agent(world, ("setpriv", "--bounding-set", WITHOUT, "--inh-caps", WITHOUT))

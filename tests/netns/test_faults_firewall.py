@@ -19,7 +19,7 @@ FIREWALL = """table inet firewall {
 PASSES = "iifname eth0 tcp sport 50000 counter accept; accept;"
 
 
-@rows(cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
+@rows("firewall-drops-requests", cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
       remedy="accept in the host's forward chains", beside="netfilter on this node drops",
       says={"explain 203.0.113.20": ("announced", "fault     firewall, IPv4: netfilter on this node drops"),
             "explain default/web": "fault     firewall, IPv4: netfilter on this node drops",
@@ -32,7 +32,7 @@ def the_firewall_drops_what_is_forwarded(world):
     world.node.run("nft", "delete", "table", "inet", "firewall")
 
 
-@rows(cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
+@rows("firewall-drops-requests", cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
       remedy="accept in the host's forward chains", beside="netfilter on this node drops",
       says={"explain 203.0.113.20": ("withheld", "not proved: netfilter on this node drops what Services forward")})
 def the_firewall_drops_what_is_forwarded_and_that_withdraws(world):
@@ -50,7 +50,7 @@ def the_firewall_drops_what_is_forwarded_and_that_withdraws(world):
     world.reload()
 
 
-@rows(cause=("firewall, IPv6", "netfilter on this node drops what Services forward to its pods"),
+@rows("firewall-drops-requests", cause=("firewall, IPv6", "netfilter on this node drops what Services forward to its pods"),
       remedy="accept in the host's forward chains")
 def the_firewall_drops_what_is_forwarded_of_one_family(world):
     world.node.run("nft", "-f", "-", text=FIREWALL % "meta nfproto ipv4 accept;")
@@ -58,7 +58,7 @@ def the_firewall_drops_what_is_forwarded_of_one_family(world):
     world.node.run("nft", "delete", "table", "inet", "firewall")
 
 
-@rows(cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
+@rows("firewall-drops-early", cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
       remedy=("accept in nftables chain netdev wall in what is for pods", "before all chains at forward"),
       beside="netfilter on this node drops")
 def a_chain_at_netdev_ingress_drops(world):
@@ -70,7 +70,7 @@ def a_chain_at_netdev_ingress_drops(world):
     world.node.run("nft", "delete", "table", "netdev", "wall")
 
 
-@rows(cause=("firewall, IPv4", "packets of ours by eth0 none came through", "/UDP"),
+@rows("firewall-drops-requests", cause=("firewall, IPv4", "packets of ours by eth0 none came through", "/UDP"),
       remedy="accept in the host's forward chains", beside="netfilter on this node drops")
 def the_firewall_drops_udp_alone(world):
     world.node.run("nft", "-f", "-", text=FIREWALL % "meta l4proto != udp accept;")
@@ -78,7 +78,8 @@ def the_firewall_drops_udp_alone(world):
     world.node.run("nft", "delete", "table", "inet", "firewall")
 
 
-@rows(cause=("firewall, IPv4", "packets of ours by eth1 none came through"), remedy="accept in the host's forward chains")
+@rows("firewall-drops-requests", cause=("firewall, IPv4", "packets of ours by eth1 none came through"),
+      remedy="accept in the host's forward chains")
 def the_firewall_drops_what_comes_by_another_uplink(world):
     """One that leads to other routers: a closed network of storage is no fault."""
     node = world.node
@@ -113,7 +114,7 @@ def the_firewall_lets_pods_be_reached(world):
         assert [packet for packet in got if {50000, 50001} & set(packet.ports)] == []
 
 
-@rows(cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
+@rows("firewall-drops-requests", cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
       remedy="accept in the host's forward chains")
 def docker_makes_the_forward_chain_drop(world):
     """Expected: its table `ip filter` with policy drop is as any other firewall."""
@@ -145,7 +146,7 @@ table inet ufw {
 """
 
 
-@rows(cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
+@rows("firewall-drops-requests", cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
       remedy="accept in the host's forward chains", beside="netfilter on this node drops")
 def firewalld_rejects_what_is_forwarded(world):
     world.node.run("nft", "-f", "-", text=FIREWALLD)
@@ -229,8 +230,9 @@ table inet wall {
 """
 
 
-@rows(within=5, cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
-      remedy="nft list ruleset", beside="netfilter on this node drops")
+@rows("firewall-drops-requests", within=5,
+      cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"), remedy="nft list ruleset",
+      beside="netfilter on this node drops")
 def a_firewall_drops_before_routing(world):
     world.node.run("nft", "-f", "-", text=BEFORE_ROUTING)
     yield
@@ -268,7 +270,7 @@ def firewall(world, words):
     world.node.run("nft", "delete", "table", "inet", "firewall")
 
 
-@rows(cause=(*DROPPED, "port 8080/TCP"), remedy="established,related accept")
+@rows("firewall-drops-replies", cause=(*DROPPED, "port 8080/TCP"), remedy="established,related accept")
 def the_firewall_drops_what_comes_from_pods(world):
     return firewall(world, "ip saddr 10.224.0.0/16 drop")
 
@@ -287,7 +289,8 @@ def the_firewall_drops_what_pods_begin(world):
     next(begun, None)
 
 
-@rows(cause=("firewall, IPv4", "a policy of XFRM, or netfilter, on this node drops what Services forward"),
+@rows("firewall-or-xfrm-drops-requests",
+      cause=("firewall, IPv4", "a policy of XFRM, or netfilter, on this node drops what Services forward"),
       remedy="ip xfrm policy")
 def a_policy_of_ipsec_blocks_pods(world):
     world.node.ip("xfrm", "policy", "add", "src", "0.0.0.0/0", "dst", "10.224.0.0/16", "dir", "fwd", "action", "block")

@@ -33,7 +33,8 @@ def svc0_is_deleted(world):
     yield
 
 
-@rows(cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS", beside="no way to")
+@rows("nat-endpoint-unreachable", cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS",
+      beside="no way to")
 def a_pods_interface_is_down(world):
     """Expected: as a route that is gone, since the kernel drops the route with it."""
     world.node.ip("link", "set", world.one.host_end, "down")
@@ -75,7 +76,7 @@ def svc0_has_another_name(world):
     yield
 
 
-@rows(cause=VIP, remedy=f"ip addr del {VIP} dev lo")
+@rows("address-of-interface", cause=VIP, remedy=f"ip addr del {VIP} dev lo")
 def the_address_stands_on_the_loopback(world):
     """Expected: what keepalived or an older balancer left is told: this machine takes the address for its own."""
     world.node.ip("addr", "add", f"{VIP}/32", "dev", "lo")
@@ -84,7 +85,8 @@ def the_address_stands_on_the_loopback(world):
     world.announced(world.web)
 
 
-@rows(cause=("Service default/web", "is an address of interface nodelocaldns, too"), remedy="ip addr del")
+@rows("address-cluster-ip-local", cause=("Service default/web", "is an address of interface nodelocaldns, too"),
+      remedy="ip addr del")
 def a_cache_has_a_cluster_ip_on_an_interface(world):
     address, _ = world.web.address("clusterIP", 4)
     world.node.ip("link", "add", "nodelocaldns", "type", "bridge")
@@ -103,7 +105,7 @@ def networkmanager_touches_svc0(world):
     served(world)
 
 
-@rows(cause=("no way to", "it is an address of lo, too"), remedy="ip addr del", beside=FOLLOWS)
+@rows("nat-endpoint-unreachable", cause=("no way to", "it is an address of lo, too"), remedy="ip addr del", beside=FOLLOWS)
 def a_pods_address_stands_on_lo(world):
     world.node.ip("addr", "add", f"{world.one.address4}/32", "dev", "lo")
     yield
@@ -111,7 +113,7 @@ def a_pods_address_stands_on_lo(world):
     served(world)
 
 
-@rows(cause=("no way to", "has no carrier"), remedy="ip -br link", beside=FOLLOWS)
+@rows("nat-endpoint-unreachable", cause=("no way to", "has no carrier"), remedy="ip -br link", beside=FOLLOWS)
 def a_pods_own_end_is_down(world):
     pod = world.one
     pod.ip("link", "set", "eth0", "down")
@@ -203,7 +205,7 @@ def somebody_renames_a_pods_interface(world):
     served(world)
 
 
-@rows(within=1, cause=("/bpf", "is not on a bpf file system"), remedy="mount -t bpf")
+@rows("nat-pins-without-bpffs", within=1, cause=("/bpf", "is not on a bpf file system"), remedy="mount -t bpf")
 def somebody_unmounts_the_bpf_file_system(world):
     folder = world.agent.settings["paths"]["bpf"]
     subprocess.run(["umount", "-l", folder], check=True)
@@ -221,7 +223,7 @@ class Small:
         self.agent = lab.agent_here
 
 
-@small(within=1, lingers=10, cause=("services.maps.flows", "full"), remedy="raise services.maps.flows")
+@small("nat-flows-full", within=1, lingers=10, cause=("services.maps.flows", "full"), remedy="raise services.maps.flows")
 def the_table_of_flows_is_full(world):
     where = world.lab.web.address("loadBalancer", 4)
     held = []
@@ -243,7 +245,7 @@ def the_agent_is_killed_and_started_again(world):
     yield
 
 
-@rows(within=5, cause=("nobody answers for 10.224.",), remedy="see that the pod", beside=FOLLOWS)
+@rows("nat-pod-silent", within=5, cause=("nobody answers for 10.224.",), remedy="see that the pod", beside=FOLLOWS)
 def a_pod_loses_its_address(world):
     pod = world.one
     pod.ip("addr", "del", f"{pod.address4}/32", "dev", "eth0")

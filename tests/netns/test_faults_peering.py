@@ -27,15 +27,16 @@ def the_router_drops_what_it_gets(world):
     wait_equal(lambda: tor.via(VIP), {world.node.role}, "the router to take it")
 
 
-@rows(cause=("tor_v4 10.0.1.9", "the session with AS 64600 is down: Socket: No route to host"), remedy="ping 10.0.1.9")
+@rows("bgp-session-down", cause=("tor_v4 10.0.1.9", "the session with AS 64600 is down: Socket: No route to host"),
+      remedy="ping 10.0.1.9")
 def the_neighbor_address_is_wrong(world):
     world.edit("node.conf", "neighbor TOR_ADDRESS4", "neighbor 10.0.1.9")
     yield
     world.restore()
 
 
-@rows(cause=("the session with AS 64600 is down with its interface: eth0 is down",), remedy="ip link set eth0 up",
-      beside="eth0 is down")
+@rows("bgp-interface-down", cause=("the session with AS 64600 is down with its interface: eth0 is down",),
+      remedy="ip link set eth0 up", beside="eth0 is down")
 def the_interface_to_the_router_is_down(world):
     """Both sessions name it, and nothing else of BIRD's is told beside it."""
     node = world.node
@@ -47,7 +48,7 @@ def the_interface_to_the_router_is_down(world):
         node.ip("route", "replace", "default", "via", gateway)
 
 
-@rows(cause=("tor_v4", "the session with AS 64600 is down: Socket: Connection refused"),
+@rows("bgp-session-down", cause=("tor_v4", "the session with AS 64600 is down: Socket: Connection refused"),
       remedy="birdc show protocols all tor_v4", beside="the session with AS 64600 is down",
       says={"status": "BGP         WARN  0/2 peers"})
 def the_router_s_bgp_is_killed(world):
@@ -62,15 +63,15 @@ FIREWALL = """table inet firewall {
 }"""
 
 
-@rows(cause="the session with AS 64600 is down: BGP Error: Hold timer expired", remedy="no firewall drops TCP port 179",
-      beside="the session with AS 64600 is down")
+@rows("bgp-session-down", cause="the session with AS 64600 is down: BGP Error: Hold timer expired",
+      remedy="no firewall drops TCP port 179", beside="the session with AS 64600 is down")
 def a_firewall_drops_bgp(world):
     world.node.run("nft", "-f", "-", text=FIREWALL)
     yield
     world.node.run("nft", "delete", "table", "inet", "firewall")
 
 
-@rows(cause=("tor_v4", "the session with AS 64600 is down: Received: Administrative shutdown"),
+@rows("bgp-session-down", cause=("tor_v4", "the session with AS 64600 is down: Received: Administrative shutdown"),
       remedy="enable the session at the peer", says={EXPLAIN: UNHEARD + ": tor_v4: the session is down"})
 def the_router_s_side_is_disabled(world):
     """BIRD forgets what the peer said when its next attempt fails: that is later than anybody asks."""
@@ -82,7 +83,8 @@ def the_router_s_side_is_disabled(world):
     world.bird.birdc("restart", "tor_v4")
 
 
-@rows(cause=("tor_v4", "the session with AS 64600 is down: this end waits for the peer to connect (passive)"),
+@rows("bgp-session-down",
+      cause=("tor_v4", "the session with AS 64600 is down: this end waits for the peer to connect (passive)"),
       remedy="take `passive` out of tor_v4")
 def both_ends_wait_for_the_other(world):
     world.edit("node.conf", "neighbor TOR_ADDRESS4 as TOR_ASN;",
@@ -91,7 +93,7 @@ def both_ends_wait_for_the_other(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", "capabilit"), remedy="tor_v4")
+@rows("bgp-session-down", cause=("tor_v4", "capabilit"), remedy="tor_v4")
 def the_router_speaks_another_family_on_the_session(world):
     """Expected: nothing of IPv4 can be sent there, whatever state the session has: told with the peer's or BIRD's word."""
     tor = world.lab.tor
@@ -104,8 +106,8 @@ def the_router_speaks_another_family_on_the_session(world):
     tor.bird.birdc("configure")
 
 
-@rows(cause=("tor_v4", "the session with AS 64600 is down", "Maximum number of prefixes"), remedy="raise the peer's limit",
-      says={EXPLAIN: UNHEARD + ": tor_v4: the session is down"})
+@rows("bgp-session-down", cause=("tor_v4", "the session with AS 64600 is down", "Maximum number of prefixes"),
+      remedy="raise the peer's limit", says={EXPLAIN: UNHEARD + ": tor_v4: the session is down"})
 def the_router_takes_no_more_prefixes(world):
     """Expected: the peer's own word, that the maximum number of prefixes is reached."""
     tor = world.lab.tor
@@ -120,7 +122,8 @@ def the_router_takes_no_more_prefixes(world):
     tor.bird.birdc("enable", "node1_v4")
 
 
-@rows(cause=("tor_v6", "the session with AS 64600 is down"), remedy="ip route get", beside="the session with AS 64600 is down")
+@rows("bgp-session-down", cause=("tor_v6", "the session with AS 64600 is down"), remedy="ip route get",
+      beside="the session with AS 64600 is down")
 def the_node_loses_its_ipv6_address(world):
     """Expected: the session of this family is down with its reason; IPv4 goes on."""
     node = world.node
@@ -130,14 +133,14 @@ def the_node_loses_its_ipv6_address(world):
     node.ip("route", "replace", "default", "via", node.gateway6)
 
 
-@rows(cause=("tor_v4", DOWN), remedy="address")
+@rows("bgp-session-down", cause=("tor_v4", DOWN), remedy="address")
 def the_source_address_is_of_another_machine(world):
     world.edit("node.conf", NEIGHBOR, NEIGHBOR + " source address 10.0.1.99;")
     yield
     world.restore()
 
 
-@rows(cause=("tor_v4", DOWN), remedy="peer")
+@rows("bgp-session-down", cause=("tor_v4", DOWN), remedy="peer")
 def the_router_knows_the_node_no_more(world):
     undo = edit_router(world, "nodes.conf", "protocol bgp node1_v4", "protocol bgp node1_gone { disabled; local as 64600; "
                        "neighbor 10.9.9.9 as 64999; }\n#")
@@ -145,14 +148,15 @@ def the_router_knows_the_node_no_more(world):
     undo()
 
 
-@rows(cause=("tor_v4", DOWN), remedy="tor_v4")
+@rows("bgp-session-down", cause=("tor_v4", DOWN), remedy="tor_v4")
 def ttl_security_is_on_at_one_end(world):
     world.edit("node.conf", NEIGHBOR, NEIGHBOR + " ttl security on;")
     yield
     world.restore()
 
 
-@rows(cause=("tor_v4", DOWN + ": no interface is called eth9"), remedy="see why it is not there: ip -br link")
+@rows("bgp-interface-missing", cause=("tor_v4", DOWN + ": no interface is called eth9"),
+      remedy="see why it is not there: ip -br link")
 def the_session_is_bound_to_an_interface_that_is_not_there(world):
     world.edit("node.conf", NEIGHBOR, NEIGHBOR + ' interface "eth9";')
     yield
@@ -173,7 +177,7 @@ def the_hold_times_differ(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", DOWN), remedy="address", beside=("address", DOWN))
+@rows("bgp-session-down", cause=("tor_v4", DOWN), remedy="address", beside=("address", DOWN))
 def the_node_loses_its_ipv4_address(world):
     node = world.node
     node.ip("addr", "del", f"{node.address4}/24", "dev", "eth0")
@@ -183,7 +187,7 @@ def the_node_loses_its_ipv4_address(world):
     world.up()
 
 
-@rows(cause=("tor_v4", DOWN), remedy="TCP port 179")
+@rows("bgp-session-down", cause=("tor_v4", DOWN), remedy="TCP port 179")
 def the_router_has_another_machines_mac_address(world):
     node = world.node
     node.ip("neigh", "replace", node.gateway4, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud", "permanent")
@@ -195,7 +199,7 @@ def the_router_has_another_machines_mac_address(world):
 TAKES = "import filter from_node_v4;"
 
 
-@rows(within=2, cause=("tor_v4", "Received: Administrative"), remedy="enable the session at the peer")
+@rows("bgp-session-down", within=2, cause=("tor_v4", "Received: Administrative"), remedy="enable the session at the peer")
 def the_routers_operator_disables_the_session(world):
     router = world.lab.tor.bird
     router.birdc("disable", f"{world.node.role}_v4")
@@ -206,7 +210,7 @@ def the_routers_operator_disables_the_session(world):
     world.up()
 
 
-@rows(within=2, cause=("tor_v4", "Maximum number of prefixes"), remedy="peer's limit")
+@rows("bgp-session-down", within=2, cause=("tor_v4", "Maximum number of prefixes"), remedy="peer's limit")
 def the_router_takes_fewer_prefixes(world):
     back = edit_router(world, "tor.conf", TAKES, f"{TAKES} import limit 1 action disable;")
     yield
@@ -217,7 +221,7 @@ def the_router_takes_fewer_prefixes(world):
     world.up()
 
 
-@rows(within=2, cause="tor_v4", remedy=("",), beside=("10.0.1", "route", "session"))
+@rows("bgp-session-down", within=2, cause="tor_v4", remedy=("",), beside=("10.0.1", "route", "session"))
 def the_nodes_address_has_the_length_of_a_host(world):
     node = world.node
     node.ip("addr", "del", f"{node.address4}/24", "dev", "eth0")

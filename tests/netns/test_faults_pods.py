@@ -174,7 +174,7 @@ def write_nodes(world, *blocks):
     world.lab.write("node.yaml", *[item for item in world.node.objects() if item["kind"] != "AddressBlock"], *blocks)
 
 
-@rows(within=1, cause=("Pod default/three", "interface"), remedy="pod")
+@rows("pod-interface-gone", within=1, cause=("Pod default/three", "interface"), remedy="pod")
 def somebody_deletes_a_pods_interface(world):
     pod = WiredPod(world.lab, world.node, world.agent, "three").add()
     world.node.ip("link", "del", pod.plan["hostInterface"])
@@ -195,7 +195,7 @@ def somebody_removes_routes_and_alias(world):
     world.reaches()
 
 
-@rows(within=1, cause=("Pod default/one", "block"), remedy="AddressBlock", beside="block")
+@rows("pod-address-outside-blocks", within=1, cause=("Pod default/one", "block"), remedy="AddressBlock", beside="block")
 def the_block_is_deleted(world):
     write_nodes(world)
     yield
@@ -261,7 +261,7 @@ def a_pods_interface_is_set_down(world):
     world.reaches()
 
 
-@rows(within=1, cause=("default", "address"), remedy="AddressBlock", beside="address")
+@rows("pod-no-free-address", within=1, cause=("default", "address"), remedy="AddressBlock", beside="address")
 def a_pod_is_to_start_and_no_address_is_free(world):
     more = [WiredPod(world.lab, world.node, world.agent, name).add() for name in ("five", "six")]
     late = WiredPod(world.lab, world.node, world.agent, "late")
@@ -355,7 +355,7 @@ def restore(pod):
     pod.configure(*(f"route replace {route['to']} via {route['via']} dev eth0" for route in plan["routes"]))
 
 
-@rows(within=1, cause="default/one", remedy="ip link set")
+@rows("pod-end-unplugged", within=1, cause="default/one", remedy="ip link set")
 def a_pods_own_end_is_set_down(world):
     pod = world.pods[0]
     pod.ip("link", "set", "eth0", "down")

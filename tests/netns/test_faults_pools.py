@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
 rows = Table()
 
 
-@rows(within=1, cause=("Service default/last", "lb"), remedy="pool", beside=("address",))
+@rows("service-pending-exhausted", within=1, cause=("Service default/last", "lb"), remedy="pool", beside=("address",))
 def the_pool_is_used_up(world):
     names = ("two", "three", "four", "last")
     for number, name in enumerate(names, 2):
@@ -22,7 +22,8 @@ def the_pool_is_used_up(world):
         (world.lab.manifests / f"{name}.yaml").unlink()
 
 
-@rows(within=1, cause=("lb/second", "older IPAddressPool lb/lb"), remedy="take the range out of one of the two")
+@rows("pool-overlaps-older", within=1, cause=("lb/second", "older IPAddressPool lb/lb"),
+      remedy="take the range out of one of the two")
 def a_second_pool_overlaps_the_first(world):
     world.lab.write("second.yaml", SECOND)
     yield
@@ -35,24 +36,24 @@ def wishes(world, **annotations):
     (world.lab.manifests / "wish.yaml").unlink()
 
 
-@rows(within=1, cause=("second.yaml:", "203.0.113.90-203.0.113.80"), remedy=("",))
+@rows("object-range-unreadable", within=1, cause=("second.yaml:", "203.0.113.90-203.0.113.80"), remedy=("",))
 def a_range_has_its_ends_the_wrong_way_around(world):
     world.lab.write("second.yaml", {**SECOND, "spec": {"addresses": ["203.0.113.90-203.0.113.80"]}})
     yield
     (world.lab.manifests / "second.yaml").unlink()
 
 
-@rows(within=1, cause=("Service default/wish", "192.0.2.7"), remedy="pool", beside="Service")
+@rows("service-pending-outside-pools", within=1, cause=("Service default/wish", "192.0.2.7"), remedy="pool", beside="Service")
 def a_service_asks_for_an_address_of_no_pool(world):
     return wishes(world, loadBalancerIPs="192.0.2.7")
 
 
-@rows(within=1, cause=("Service default/wish", "gold"), remedy="pool", beside="Service")
+@rows("service-pending-unknown-pool", within=1, cause=("Service default/wish", "gold"), remedy="pool", beside="Service")
 def a_service_asks_for_a_pool_that_is_not_there(world):
     return wishes(world, **{"address-pool": "gold"})
 
 
-@rows(within=1, cause=("IPAddressPool lb/lb", "its removal is refused"), remedy="in a pool")
+@rows("pool-edit-refused", within=1, cause=("IPAddressPool lb/lb", "its removal is refused"), remedy="in a pool")
 def the_pool_is_deleted_in_use(world):
     (world.lab.manifests / "pools.yaml").unlink()
     yield
@@ -71,7 +72,7 @@ def second(world, *addresses, **spec):
         (world.lab.manifests / name).unlink()
 
 
-@rows(within=1, cause=("Service default/wish", "IPv6"), remedy="pool", beside="has no IPv4")
+@rows("service-pending-no-pool", within=1, cause=("Service default/wish", "IPv6"), remedy="pool", beside="has no IPv4")
 def a_service_requires_a_family_that_no_pool_has(world):
     service(world.lab, "web", 1, world.pod, ipFamilyPolicy="SingleStack", ipFamilies=["IPv4"], clusterIPs=["10.96.0.1"])
     withdrawn(world.lab, FIRST6)
@@ -85,12 +86,13 @@ def a_service_requires_a_family_that_no_pool_has(world):
     announced(world.lab, FIRST, FIRST6)
 
 
-@rows(within=1, cause=("Service default/wish", "second"), remedy="serviceAllocation", beside="pending, has no")
+@rows("service-pending-pool-forbidden", within=1, cause=("Service default/wish", "second"), remedy="serviceAllocation",
+      beside="pending, has no")
 def a_pool_is_for_other_namespaces(world):
     return second(world, "203.0.113.80/30", serviceAllocation={"namespaces": ["shop"]})
 
 
-@rows(within=1, cause=("wish.yaml:", "203.0.113.67"), remedy=("",))
+@rows("object-field-overruled", within=1, cause=("wish.yaml:", "203.0.113.67"), remedy=("",))
 def field_and_annotation_differ(world):
     service(world.lab, "wish", 9, world.pod, annotations={"fingerpost.io/loadBalancerIPs": THIRD},
             loadBalancerIP="203.0.113.67", ipFamilyPolicy="SingleStack", ipFamilies=["IPv4"], clusterIPs=["10.96.0.9"])
@@ -98,7 +100,8 @@ def field_and_annotation_differ(world):
     (world.lab.manifests / "wish.yaml").unlink()
 
 
-@rows(within=1, cause=("Service default/young", "80"), remedy="another port", beside="pending, has no")
+@rows("service-pending-taken", within=1, cause=("Service default/young", "80"), remedy="another port",
+      beside="pending, has no")
 def two_that_share_an_address_have_one_port(world):
     asks = {"fingerpost.io/loadBalancerIPs": THIRD, "fingerpost.io/allow-shared-ip": "one"}
     single = {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]}
@@ -110,22 +113,24 @@ def two_that_share_an_address_have_one_port(world):
         (world.lab.manifests / name).unlink()
 
 
-@rows(within=1, cause=("Service default/wish", "avoidBuggyIPs"), remedy="avoidBuggyIPs", beside="pending, has no")
+@rows("service-pending-avoided", within=1, cause=("Service default/wish", "avoidBuggyIPs"), remedy="avoidBuggyIPs",
+      beside="pending, has no")
 def the_only_address_is_avoided(world):
     return second(world, "203.0.113.255/32", avoidBuggyIPs=True)
 
 
-@rows(within=1, cause=("second.yaml:", "addresses"), remedy=ITSELF, beside="second")
+@rows("object-field-empty", within=1, cause=("second.yaml:", "addresses"), remedy=ITSELF, beside="second")
 def a_pool_is_empty(world):
     return second(world)
 
 
-@rows(within=1, cause=("second.yaml:", "avoidBuggyIPs"), remedy=ITSELF, beside="second")
+@rows("document-value-unexpected", within=1, cause=("second.yaml:", "avoidBuggyIPs"), remedy=ITSELF, beside="second")
 def a_switch_is_a_text(world):
     return second(world, "203.0.113.80/30", avoidBuggyIPs="yes")
 
 
-@rows(within=1, cause=("Service default/young", "default/old"), remedy="address", beside="pending, has no")
+@rows("service-pending-taken", within=1, cause=("Service default/young", "default/old"), remedy="address",
+      beside="pending, has no")
 def two_share_an_address_by_different_words(world):
     single = {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]}
     asks = {"fingerpost.io/loadBalancerIPs": THIRD}
@@ -142,12 +147,12 @@ def two_share_an_address_by_different_words(world):
 SINGLE = {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]}
 
 
-@rows(within=1, cause=("second.yaml:", "203.0.113.80-fd00:203::90"), remedy=ITSELF, beside="second")
+@rows("object-range-unreadable", within=1, cause=("second.yaml:", "203.0.113.80-fd00:203::90"), remedy=ITSELF, beside="second")
 def a_range_has_ends_of_two_families(world):
     return second(world, "203.0.113.80-fd00:203::90")
 
 
-@rows(within=1, cause=("wish", "203.0.113.300"), remedy=("",), beside="pending, has no")
+@rows("service-address-unusable", within=1, cause=("wish", "203.0.113.300"), remedy=("",), beside="pending, has no")
 def a_service_asks_for_no_address(world):
     service(world.lab, "wish", 9, world.pod, annotations={"fingerpost.io/loadBalancerIPs": "203.0.113.300"},
             clusterIPs=["10.96.0.9"], **SINGLE)
@@ -155,7 +160,8 @@ def a_service_asks_for_no_address(world):
     (world.lab.manifests / "wish.yaml").unlink()
 
 
-@rows(within=1, cause=("Service default/young", "default/old"), remedy="address", beside="pending, has no")
+@rows("service-pending-taken", within=1, cause=("Service default/young", "default/old"), remedy="address",
+      beside="pending, has no")
 def two_ask_for_one_address(world):
     asks = {"fingerpost.io/loadBalancerIPs": THIRD}
     service(world.lab, "old", 8, world.pod, annotations=asks, clusterIPs=["10.96.0.8"], **SINGLE)
@@ -167,8 +173,8 @@ def two_ask_for_one_address(world):
         (world.lab.manifests / name).unlink()
 
 
-@rows(within=1, cause=("Service default/wish", "no pool of this family is for it"), remedy="look at autoAssign",
-      beside="has no")
+@rows("service-pending-no-pool", within=1, cause=("Service default/wish", "no pool of this family is for it"),
+      remedy="look at autoAssign", beside="has no")
 def the_only_pool_gives_nothing_by_itself(world):
     lab = world.lab
     (lab.manifests / "web.yaml").unlink()
@@ -191,17 +197,17 @@ def second_alone(world, **fields):
     (world.lab.manifests / "second.yaml").unlink()
 
 
-@rows(within=1, cause=("second.yaml:", "addresses"), remedy=ITSELF, beside="second")
+@rows("document-value-unexpected", within=1, cause=("second.yaml:", "addresses"), remedy=ITSELF, beside="second")
 def the_addresses_are_a_text(world):
     return second_alone(world, spec={"addresses": "203.0.113.80/30"})
 
 
-@rows(within=1, cause=("second.yaml:", "AddressPool"), remedy=ITSELF)
+@rows("object-kind-unread", within=1, cause=("second.yaml:", "AddressPool"), remedy=ITSELF)
 def a_pool_is_of_the_older_kind(world):
     return second_alone(world, kind="AddressPool", spec={"protocol": "layer2", "addresses": ["203.0.113.80/30"]})
 
 
-@rows(within=1, cause=("IPAddressPool lb/lb", "default/web"), remedy="leave these addresses in a pool")
+@rows("pool-edit-refused", within=1, cause=("IPAddressPool lb/lb", "default/web"), remedy="leave these addresses in a pool")
 def the_pool_is_made_smaller(world):
     pool(world.lab, "203.0.113.65-203.0.113.67", f"{FIRST6}/126")
     yield

@@ -11,7 +11,8 @@ pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
 rows = Table()
 
 
-@rows(cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS", beside="no way to")
+@rows("nat-endpoint-unreachable", cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS",
+      beside="no way to")
 def the_route_to_a_ready_pod_goes(world):
     route = (f"{world.one.address4}/32", "dev", world.one.host_end)
     world.node.ip("route", "del", *route)
@@ -21,7 +22,8 @@ def the_route_to_a_ready_pod_goes(world):
     world.announced(world.single)
 
 
-@rows(cause=("Service default/web", "no way to", "a blackhole route"), remedy="see: ip route get ADDRESS", beside="no way to")
+@rows("nat-endpoint-unreachable", cause=("Service default/web", "no way to", "a blackhole route"),
+      remedy="see: ip route get ADDRESS", beside="no way to")
 def a_blackhole_covers_a_pod(world):
     """Expected before it was tried: told as what it is, and the address served by the other pod."""
     world.node.ip("route", "add", "blackhole", f"{world.one.address4}/32", "metric", "1")
@@ -32,7 +34,8 @@ def a_blackhole_covers_a_pod(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS", beside=FOLLOWS)
+@rows("nat-endpoint-unreachable", cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS",
+      beside=FOLLOWS)
 def no_endpoint_has_a_way(world):
     """Expected before it was tried: told, and the address is withdrawn, for nobody here serves it."""
     for pod in (world.one, world.two):
@@ -44,7 +47,7 @@ def no_endpoint_has_a_way(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("203.0.113.10/32", "the kernel refuses to add 203.0.113.10/32", "File exists"),
+@rows("route-slot-taken", cause=("203.0.113.10/32", "the kernel refuses to add 203.0.113.10/32", "File exists"),
       remedy="another program has a route there: find out who wrote it")
 def another_route_takes_an_address_from_svc0(world):
     """Expected: a route of somebody else's to the same address is named, and not overwritten."""
@@ -55,7 +58,8 @@ def another_route_takes_an_address_from_svc0(world):
     world.announced(world.web)
 
 
-@rows(cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS", beside=FOLLOWS)
+@rows("nat-endpoint-unreachable", cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS",
+      beside=FOLLOWS)
 def a_rule_makes_a_pod_unreachable(world):
     """Expected: as a route that is gone: a rule is followed as the kernel does."""
     words = ("to", f"{world.one.address4}/32", "unreachable", "pref", "90")
@@ -91,7 +95,8 @@ def wg_quick_has_set_its_rules(world):
     served(world)
 
 
-@rows(cause=("no way to", "a route leads by eth0, and not to the pod"), remedy="ip route", beside=FOLLOWS)
+@rows("nat-endpoint-unreachable", cause=("no way to", "a route leads by eth0, and not to the pod"), remedy="ip route",
+      beside=FOLLOWS)
 def a_pods_host_route_leads_by_the_uplink(world):
     route = (f"{world.one.address4}/32", "dev", world.one.host_end)
     world.node.ip("route", "replace", route[0], "via", world.node.gateway4)
@@ -100,7 +105,7 @@ def a_pods_host_route_leads_by_the_uplink(world):
     served(world)
 
 
-@rows(within=2, cause=("Service default/web", "no way to"), remedy="ip route get",
+@rows("nat-endpoint-unreachable", within=2, cause=("Service default/web", "no way to"), remedy="ip route get",
       beside=(*FOLLOWS, "no way", "refuses all", "before they come to svc0"))
 def a_rule_leads_to_a_blackhole(world):
     world.node.ip("route", "add", "blackhole", "default", "table", "100")
@@ -120,7 +125,8 @@ def a_blackhole_is_behind_the_pods_routes(world):
     world.node.ip("route", "del", "blackhole", "10.224.0.0/16")
 
 
-@rows(within=1, cause=("Service default/web", "10.96.0.10", "led away from svc0", "via 10.0.1.1 dev eth0", "table 254"),
+@rows("address-led-away", within=1,
+      cause=("Service default/web", "10.96.0.10", "led away from svc0", "via 10.0.1.1 dev eth0", "table 254"),
       remedy="ip route del")
 def a_static_route_takes_a_clusterip(world):
     world.node.ip("route", "add", "10.96.0.10", "via", world.node.gateway4)
@@ -128,7 +134,7 @@ def a_static_route_takes_a_clusterip(world):
     world.node.ip("route", "del", "10.96.0.10")
 
 
-@rows(within=5, cause=("nobody answers for 10.224.",), remedy="ip route get", beside=FOLLOWS)
+@rows("nat-pod-silent", within=5, cause=("nobody answers for 10.224.",), remedy="ip route get", beside=FOLLOWS)
 def the_route_leads_to_another_pod(world):
     one, two = world.one, world.two
     world.node.ip("route", "replace", f"{one.address4}/32", "dev", two.host_end)
@@ -139,7 +145,7 @@ def the_route_leads_to_another_pod(world):
     served(world)
 
 
-@rows(within=1, cause="main", remedy="ip rule add", beside=(*FOLLOWS, "route"))
+@rows("nat-main-table-unused", within=1, cause="main", remedy="ip rule add", beside=(*FOLLOWS, "route"))
 def somebody_flushes_the_rules(world):
     node = world.node
     node.ip("-4", "rule", "flush")
@@ -160,19 +166,19 @@ def rule(world, *words):
     world.node.ip("rule", "del", "pref", "500")
 
 
-@rows(cause=(*ANSWERS, "10.224.0."), remedy=("ip rule", "from 10.224.0."))
+@rows("nat-replies-refused", cause=(*ANSWERS, "10.224.0."), remedy=("ip rule", "from 10.224.0."))
 def a_rule_prohibits_what_comes_from_pods(world):
     return rule(world, "from", "10.224.0.0/16", "prohibit")
 
 
-@rows(cause=ANSWERS, remedy="ip rule")
+@rows("nat-replies-refused", cause=ANSWERS, remedy="ip rule")
 def a_rule_leads_pods_to_a_table_that_drops(world):
     world.node.ip("route", "add", "blackhole", "default", "table", "77")
     yield from rule(world, "from", "10.224.0.0/16", "lookup", "77")
     world.node.ip("route", "flush", "table", "77")
 
 
-@rows(cause=(*ANSWERS, "fd00:224::"), remedy=("ip -6 rule", "from fd00:224::"))
+@rows("nat-replies-refused", cause=(*ANSWERS, "fd00:224::"), remedy=("ip -6 rule", "from fd00:224::"))
 def only_one_family_is_prohibited(world):
     """Rules of the other one lead pods by a table with a way, and prohibit a network of no clients."""
     node = world.node
@@ -187,7 +193,8 @@ def only_one_family_is_prohibited(world):
     node.ip("route", "flush", "table", "77")
 
 
-@rows(cause=("routes", "no rule looks up table main (IPv4)"), remedy="ip rule add pref 32766 lookup main", beside=FOLLOWS)
+@rows("nat-main-table-unused", cause=("routes", "no rule looks up table main (IPv4)"),
+      remedy="ip rule add pref 32766 lookup main", beside=FOLLOWS)
 def somebody_flushed_the_rules(world):
     world.node.ip("rule", "del", "pref", "32766")
     yield
@@ -195,7 +202,7 @@ def somebody_flushed_the_rules(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("interface eth0", "its address 10.0.1.2 is not this node's by the kernel's routes"),
+@rows("nat-own-address-unrouted", cause=("interface eth0", "its address 10.0.1.2 is not this node's by the kernel's routes"),
       remedy="ip route add local 10.0.1.2 dev eth0 table local", beside=FOLLOWS)
 def the_route_of_the_own_address_is_gone(world):
     local = ("local", world.node.address4, "table", "local", "dev", "eth0")
@@ -215,7 +222,8 @@ def way(world, *words):
     world.node.ip(*(word if word != "add" else "del" for word in words))
 
 
-@rows(cause=("Service default/more", "10.96.0.30", "led away from svc0", "via 10.0.1.1 dev eth0", "table 254"),
+@rows("address-led-away",
+      cause=("Service default/more", "10.96.0.30", "led away from svc0", "via 10.0.1.1 dev eth0", "table 254"),
       remedy="ip route del")
 def a_service_comes_that_a_static_route_takes(world):
     world.node.ip("route", "add", "10.96.0.30", "via", world.node.gateway4)
@@ -227,17 +235,17 @@ def a_service_comes_that_a_static_route_takes(world):
     more.delete()
 
 
-@rows(cause=("Service default/web", "fd00:96::a", "led away from svc0"), remedy="ip route del")
+@rows("address-led-away", cause=("Service default/web", "fd00:96::a", "led away from svc0"), remedy="ip route del")
 def a_static_route_takes_a_clusterip_of_ipv6(world):
     return way(world, "-6", "route", "add", f"{CLUSTER[1]}/128", "via", world.node.gateway6)
 
 
-@rows(cause=("Service default/", "10.96.0.", "refused by a route or a rule"), remedy="ip route del")
+@rows("address-way-refused", cause=("Service default/", "10.96.0.", "refused by a route or a rule"), remedy="ip route del")
 def a_blackhole_takes_clusterips(world):
     return way(world, "route", "add", "blackhole", "10.96.0.0/24")
 
 
-@rows(cause=("Service default/", "led away from svc0", "table 77"), remedy="ip rule",
+@rows("address-led-away", cause=("Service default/", "led away from svc0", "table 77"), remedy="ip rule",
       beside=("led away", "refused", "no way to", "not announced"))
 def a_rule_leads_clusterips_elsewhere(world):
     world.node.ip("route", "add", "default", "via", world.node.gateway4, "table", "77")

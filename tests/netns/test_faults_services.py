@@ -11,7 +11,8 @@ pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
 rows = Table()
 
 
-@rows(cause=("Service default/web", "its nodePort", "/TCP has a socket of this host behind it"),
+@rows("nat-node-port-shadows-socket",
+      cause=("Service default/web", "its nodePort", "/TCP has a socket of this host behind it"),
       remedy="give the Service another nodePort")
 def a_daemon_listens_on_a_node_port(world):
     """Expected before it was tried: told with port and user, gone when the daemon is."""
@@ -42,7 +43,7 @@ def all_endpoints_are_unready(world):
     world.announced(world.single)
 
 
-@rows(cause="its IPv6 addresses are open to all", remedy="give a range of each family")
+@rows("nat-ranges-familyless", cause="its IPv6 addresses are open to all", remedy="give a range of each family")
 def source_ranges_have_one_family(world):
     world.single.write(world.one, loadBalancerSourceRanges=["198.51.100.0/24"])
     yield
@@ -50,7 +51,7 @@ def source_ranges_have_one_family(world):
     world.single.write(world.one)
 
 
-@rows(cause=("Service default/near", "10.0.1.200 is not announced: this node is connected"),
+@rows("address-in-connected-network", cause=("Service default/near", "10.0.1.200 is not announced: this node is connected"),
       remedy="give the Service an address of its own")
 def an_address_is_in_the_nodes_own_network(world):
     world.lab.write("near.yaml", objects.service("near", ["10.0.1.200"]),
@@ -60,7 +61,7 @@ def an_address_is_in_the_nodes_own_network(world):
     (world.lab.manifests / "near.yaml").unlink()
 
 
-@rows(cause=("Service default/single", "port 32100", "Address already in use"), remedy="free the port")
+@rows("health-port-unserved", cause=("Service default/single", "port 32100", "Address already in use"), remedy="free the port")
 def a_daemon_listens_on_the_health_port(world):
     """Expected: the Service and its port, and who has it."""
     daemon = world.node.start("python3", "-m", "http.server", "32100", log="daemon.log")
@@ -84,7 +85,8 @@ def not_near(world):
     (world.lab.manifests / "near.yaml").unlink()
 
 
-@rows(cause=("Service default/web", "30010/TCP", "belongs to Service default/near"), remedy="give one of the two another port",
+@rows("nat-node-port-taken", cause=("Service default/web", "30010/TCP", "belongs to Service default/near"),
+      remedy="give one of the two another port",
       beside="has no endpoints")
 def a_node_port_is_given_twice(world):
     """Expected: the older Service keeps it, and the other is told; of the same age, the first by name."""
@@ -93,7 +95,7 @@ def a_node_port_is_given_twice(world):
     not_near(world)
 
 
-@rows(cause=("Service default/web", "10.96.0.10", "belongs to the older Service default/near"),
+@rows("address-port-taken", cause=("Service default/web", "10.96.0.10", "belongs to the older Service default/near"),
       remedy="give one of the two another")
 def a_cluster_ip_is_given_twice(world):
     """Expected: as one address and port of two Services."""
@@ -102,7 +104,8 @@ def a_cluster_ip_is_given_twice(world):
     not_near(world)
 
 
-@rows(within=1, cause=("Service default/web", f"node port {Service(None).node_port}/TCP", "belongs to Service default/other"),
+@rows("nat-node-port-taken", within=1,
+      cause=("Service default/web", f"node port {Service(None).node_port}/TCP", "belongs to Service default/other"),
       remedy="another port", beside="node port")
 def two_services_have_one_node_port(world):
     """One without a time counts as made just now."""
@@ -114,7 +117,8 @@ def two_services_have_one_node_port(world):
     (world.lab.manifests / "other.yaml").unlink()
 
 
-@rows(within=1, cause=("Service default/other", "externalIP", "is refused"), remedy="outside services.serviceCIDRs")
+@rows("address-external-refused", within=1, cause=("Service default/other", "externalIP", "is refused"),
+      remedy="outside services.serviceCIDRs")
 def an_external_ip_is_a_cluster_ip(world):
     address, _ = world.web.address("clusterIP", 4)
     world.lab.write("other.yaml", objects.service("other", ["203.0.113.77"], externalIPs=[address]))
@@ -141,7 +145,8 @@ def written(world, *items):
     (world.lab.manifests / "alpha.yaml").unlink()
 
 
-@rows(within=1, cause=("Service default/beta", "32100", "that of Service default/alpha"), remedy="another healthCheckNodePort")
+@rows("health-port-unserved", within=1, cause=("Service default/beta", "32100", "that of Service default/alpha"),
+      remedy="another healthCheckNodePort")
 def two_have_one_health_check_node_port(world):
     for name in ("alpha", "beta"):
         item = objects.service(name, ["203.0.113.80"], policy="Local", healthCheckNodePort=32100, ports=[80 if name == "alpha" else 81])
@@ -152,7 +157,7 @@ def two_have_one_health_check_node_port(world):
         (world.lab.manifests / f"{name}.yaml").unlink()
 
 
-@rows(within=1, cause=("10.96.0.77", "default/alpha"), remedy="another", beside="10.96.0.77")
+@rows("address-port-taken", within=1, cause=("10.96.0.77", "default/alpha"), remedy="another", beside="10.96.0.77")
 def two_have_one_cluster_ip(world):
     return written(world, inside("alpha", **SHARED), behind(world, "alpha"), inside("beta", **SHARED), behind(world, "beta"))
 
@@ -170,14 +175,14 @@ def none_is_here_of_a_service_of_this_node_only(world):
                    behind(world, "alpha", objects.endpoint("10.224.9.9", "node9")))
 
 
-@rows(within=1, cause=("alpha.yaml:", "kubernetes.io/service-name is missing"), remedy=ITSELF)
+@rows("slice-of-no-service", within=1, cause=("alpha.yaml:", "kubernetes.io/service-name is missing"), remedy=ITSELF)
 def a_slice_has_lost_its_label(world):
     part = behind(world, "alpha")
     del part["metadata"]["labels"]["kubernetes.io/service-name"]
     return written(world, inside("alpha"), part)
 
 
-@rows(within=1, cause=("10.0.1.1", "connected to its network"), remedy="an address of its own")
+@rows("address-in-connected-network", within=1, cause=("10.0.1.1", "connected to its network"), remedy="an address of its own")
 def an_external_ip_is_the_routers(world):
     assert world.node.gateway4 == "10.0.1.1"
     world.reload(externalIPs=["10.0.0.0/8"])
@@ -186,7 +191,7 @@ def an_external_ip_is_the_routers(world):
     world.reload()
 
 
-@rows(within=1, cause=("alpha.yaml:", "127.0.0.1"), remedy=ITSELF)
+@rows("object-address-special", within=1, cause=("alpha.yaml:", "127.0.0.1"), remedy=ITSELF)
 def an_endpoint_is_the_loopback(world):
     return written(world, inside("alpha"), behind(world, "alpha", objects.endpoint("127.0.0.1", world.node.role)))
 
@@ -197,27 +202,27 @@ def with_ports(world, ports):
     return written(world, item, behind(world, "alpha"))
 
 
-@rows(within=1, cause=("alpha.yaml:", "port"), remedy=ITSELF)
+@rows("object-field-missing", within=1, cause=("alpha.yaml:", "port"), remedy=ITSELF)
 def a_port_has_no_number(world):
     return with_ports(world, [{"name": "p80", "protocol": "TCP", "targetPort": 80}])
 
 
-@rows(within=1, cause=("alpha.yaml:", "port"), remedy=ITSELF)
+@rows("document-value-unexpected", within=1, cause=("alpha.yaml:", "port"), remedy=ITSELF)
 def a_port_is_a_text(world):
     return with_ports(world, [{"name": "p80", "protocol": "TCP", "port": "80", "targetPort": 80}])
 
 
-@rows(within=1, cause=("alpha.yaml:", "ports"), remedy=ITSELF)
+@rows("document-value-unexpected", within=1, cause=("alpha.yaml:", "ports"), remedy=ITSELF)
 def ports_are_a_map(world):
     return with_ports(world, {"name": "p80", "protocol": "TCP", "port": 80, "targetPort": 80})
 
 
-@rows(within=1, cause=("alpha.yaml:", "v1"), remedy=ITSELF)
+@rows("object-kind-unread", within=1, cause=("alpha.yaml:", "v1"), remedy=ITSELF)
 def a_service_is_of_another_group(world):
     return written(world, {**inside("alpha"), "apiVersion": "apps/v1"}, behind(world, "alpha"))
 
 
-@rows(within=1, cause=("alpha.yaml:", "timeoutSeconds"), remedy=ITSELF)
+@rows("document-number-out-of-range", within=1, cause=("alpha.yaml:", "timeoutSeconds"), remedy=ITSELF)
 def an_affinity_lasts_for_more_than_a_day(world):
     return written(world, inside("alpha", sessionAffinity="ClientIP",
                                  sessionAffinityConfig={"clientIP": {"timeoutSeconds": 100000}}), behind(world, "alpha"))
@@ -237,7 +242,7 @@ def an_endpoint_moves_from_slice_to_slice(world):
 
 @rows(within=1)
 def an_endpoints_node_has_a_letter_too_much(world):
-    """The list expects that this is told; but by policy Cluster nothing is lost by it. By policy Local it is told."""
+    """It was expected to be told; but by policy Cluster nothing is lost by it. By policy Local it is told."""
     return written(world, inside("alpha"), behind(world, "alpha", objects.endpoint(world.one.address4, "node11")))
 
 
@@ -258,18 +263,18 @@ def balanced(**spec):
     return objects.service("alpha", [ADDRESS], **spec)
 
 
-@rows(within=1, cause=("alpha", "10.96.0.10"), remedy=ITSELF)
+@rows("nat-endpoints-left-out", within=1, cause=("alpha", "10.96.0.10"), remedy=ITSELF)
 def an_endpoint_is_another_services_cluster_ip(world):
     assert world.web.of["clusterIP"][0] == "10.96.0.10"
     return written(world, inside("alpha"), behind(world, "alpha", objects.endpoint("10.96.0.10", world.node.role)))
 
 
-@rows(within=1, cause=("alpha", "clusterIP"), remedy=ITSELF)
+@rows("service-cluster-ip-differs", within=1, cause=("alpha", "clusterIP"), remedy=ITSELF)
 def cluster_ip_and_cluster_ips_differ(world):
     return written(world, inside("alpha", clusterIP="10.96.0.77", clusterIPs=["10.96.0.78"]), behind(world, "alpha"))
 
 
-@rows(within=1, cause=("alpha.yaml:", "198.51.100.7"), remedy=ITSELF, beside="open to all")
+@rows("object-cidr-unreadable", within=1, cause=("alpha.yaml:", "198.51.100.7"), remedy=ITSELF, beside="open to all")
 def a_source_range_has_no_length(world):
     return written(world, balanced(loadBalancerSourceRanges=["198.51.100.7"]), behind(world, "alpha"))
 
@@ -287,7 +292,7 @@ def a_deployment_was_scaled_to_none(world):
     return written(world, balanced(), {**behind(world, "alpha"), "endpoints": None, "ports": None})
 
 
-@rows(within=1, cause=("alpha.yaml:", "nodePort"), remedy=ITSELF)
+@rows("document-number-out-of-range", within=1, cause=("alpha.yaml:", "nodePort"), remedy=ITSELF)
 def a_node_port_has_a_digit_too_much(world):
     port = {"name": "p80", "port": 80, "protocol": "TCP", "targetPort": 80, "nodePort": 300080}
     return written(world, balanced(ports=[port]), behind(world, "alpha"))

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
 rows, late = Table(), Table()
 
 
-@rows(cause=("tor_v4 10.0.1.1", "the session is disabled in BIRD"), remedy="birdc enable tor_v4",
+@rows("bgp-session-disabled", cause=("tor_v4 10.0.1.1", "the session is disabled in BIRD"), remedy="birdc enable tor_v4",
       says={EXPLAIN: UNHEARD + ": tor_v4: the session is down",
             "explain fd00:203::10": "fd00:203::10 is announced to 1/1 peer"})
 def a_session_is_disabled(world):
@@ -23,21 +23,23 @@ def a_session_is_disabled(world):
     world.bird.birdc("enable", "tor_v4")
 
 
-@rows(cause="BIRD has no BGP session of this name, which bird.expectPeers expects", remedy="correct bird.expectPeers")
+@rows("bgp-session-missing", cause="BIRD has no BGP session of this name, which bird.expectPeers expects",
+      remedy="correct bird.expectPeers")
 def a_session_is_missing(world):
     expect_peers(world, ["tor_v4", "tor_v6", "spine"])
     yield
     expect_peers(world, None)
 
 
-@rows(cause="BIRD has 2 of 3 BGP sessions that bird.expectPeers expects", remedy="give BIRD the sessions that it lacks")
+@rows("bgp-sessions-few", cause="BIRD has 2 of 3 BGP sessions that bird.expectPeers expects",
+      remedy="give BIRD the sessions that it lacks")
 def there_are_too_few_sessions(world):
     expect_peers(world, 3)
     yield
     expect_peers(world, None)
 
 
-@rows(cause=("tor_v4", "Route limit exceeded"), remedy=("`export limit`", "birdc enable tor_v4"),
+@rows("bgp-session-down", cause=("tor_v4", "Route limit exceeded"), remedy=("`export limit`", "birdc enable tor_v4"),
       beside=("is reached", "Route limit exceeded"))
 def the_export_limit_disables_the_session(world):
     world.edit("node.conf", UNFILTERED, f"{UNFILTERED} export limit 1 action disable;")
@@ -48,7 +50,7 @@ def the_export_limit_disables_the_session(world):
     world.up()
 
 
-@rows(cause=("the session with AS 64600 is down: Received: Bad peer AS", "this node's is 64999"),
+@rows("bgp-session-down", cause=("the session with AS 64600 is down: Received: Bad peer AS", "this node's is 64999"),
       remedy="the AS that the peer expects of this node", beside="the session with AS 64600 is down")
 def the_node_s_as_is_wrong(world):
     world.edit("node.conf", "local as NODE_ASN", "local as 64999")
@@ -56,7 +58,7 @@ def the_node_s_as_is_wrong(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", "the session with AS 64600 is down"), remedy="passwords")
+@rows("bgp-session-down", cause=("tor_v4", "the session with AS 64600 is down"), remedy="passwords")
 def the_password_is_at_one_end_only(world):
     world.edit("node.conf", "neighbor TOR_ADDRESS4 as TOR_ASN;",
                'neighbor TOR_ADDRESS4 as TOR_ASN; password "secret";')
@@ -64,7 +66,8 @@ def the_password_is_at_one_end_only(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", "the session with AS 64601 is down: BGP Error: Bad peer AS"), remedy="give tor_v4 the peer's own AS")
+@rows("bgp-session-down", cause=("tor_v4", "the session with AS 64601 is down: BGP Error: Bad peer AS"),
+      remedy="give tor_v4 the peer's own AS")
 def the_router_has_another_as(world):
     world.edit("node.conf", "neighbor TOR_ADDRESS4 as TOR_ASN", "neighbor TOR_ADDRESS4 as 64601")
     yield
@@ -80,7 +83,7 @@ def the_router_id_is_the_router_s(world):
     world.restore()
 
 
-@rows(cause=("tor_v4", "its export limit is reached"), remedy="raise `export limit` of tor_v4")
+@rows("bgp-export-limited", cause=("tor_v4", "its export limit is reached"), remedy="raise `export limit` of tor_v4")
 def the_export_limit_is_reached(world):
     """Expected: one of two routes is kept back by the limit of the session's channel."""
     world.edit("node.conf", "table fingerpost4; import none; export filter fingerpost_export;",
@@ -89,7 +92,7 @@ def the_export_limit_is_reached(world):
     world.restore()
 
 
-@rows(cause=("device1", "BIRD's device protocol is disabled"), remedy="birdc enable device1",
+@rows("bgp-session-disabled", cause=("device1", "BIRD's device protocol is disabled"), remedy="birdc enable device1",
       beside="disabled in BIRD", says={"faults": ("tor_v4", "tor_v6", "birdc enable tor_v6")})
 def everything_is_disabled(world):
     """Each session and each kernel protocol is told to be disabled; the screen has room for three."""
@@ -108,7 +111,7 @@ def a_session_of_no_concern_is_down(world):
     expect_peers(world, None)
 
 
-@rows(cause=("tor_v4", DOWN), remedy="passwords")
+@rows("bgp-session-down", cause=("tor_v4", DOWN), remedy="passwords")
 def the_passwords_differ(world):
     undo = edit_router(world, "nodes.conf", "protocol bgp node1_v4 from node_v4 {", 'protocol bgp node1_v4 from node_v4 { password "b";')
     world.edit("node.conf", NEIGHBOR, NEIGHBOR + ' password "a";')
@@ -121,7 +124,7 @@ SECOND = ("protocol bgp tor_b from tor { neighbor TOR_ADDRESS4 as TOR_ASN; "
           "ipv4 { table fingerpost4; import none; export filter fingerpost_export; next hop self; }; }\n")
 
 
-@rows(cause=("tor_b", DOWN), remedy="tor_b")
+@rows("bgp-session-down", cause=("tor_b", DOWN), remedy="tor_b")
 def a_second_session_goes_to_the_same_router(world):
     world.edit("node.conf", "protocol bgp tor_v6", SECOND + "protocol bgp tor_v6")
     yield
@@ -144,7 +147,7 @@ protocol static { ipv4; route 198.18.0.0/24 blackhole; route 198.18.1.0/24 black
 """
 
 
-@rows(within=2, cause=("tor_v4", "Route limit exceeded"), remedy="import limit", beside="tor_v4")
+@rows("bgp-session-down", within=2, cause=("tor_v4", "Route limit exceeded"), remedy="import limit", beside="tor_v4")
 def the_import_limit_is_reached(world):
     backs = [edit_router(world, "tor.conf", *edit) for edit in ((DEVICE, DEVICE + ROUTES), (TO_NODE, GIVES))]
     world.edit("node.conf", "ipv4 { table fingerpost4; import none;",
@@ -174,7 +177,7 @@ def the_machine_was_cloned(world):
     world.up()
 
 
-@rows(within=2, cause=("tor_v9", "which bird.expectPeers expects"), remedy="bird.expectPeers")
+@rows("bgp-session-missing", within=2, cause=("tor_v9", "which bird.expectPeers expects"), remedy="bird.expectPeers")
 def a_session_is_expected_that_is_not_there(world):
     expect_peers(world, ["tor_v4", "tor_v9"])
     yield
@@ -195,7 +198,7 @@ def this_end_is_passive(world):
     world.up()
 
 
-@late(cause=("tor_v4", "waits for the peer to connect (passive)"), remedy="take `passive` out of tor_v4")
+@late("bgp-session-down", cause=("tor_v4", "waits for the peer to connect (passive)"), remedy="take `passive` out of tor_v4")
 def both_ends_are_passive(world):
     """As the row was tried first; a session may need ten seconds to come up before it is told."""
     world.edit("node.conf", NEIGHBOR, NEIGHBOR + " passive on;")
@@ -222,7 +225,7 @@ def the_sessions_have_other_names(world):
     world.up()
 
 
-@rows(within=2, cause=("tor_v4", "AS"), remedy="AS", beside="tor_v")
+@rows("bgp-session-down", within=2, cause=("tor_v4", "AS"), remedy="AS", beside="tor_v")
 def the_router_expects_another_as(world):
     """The first of the two lines is that of IPv4."""
     text = world.lab.tor.bird.folder.joinpath("nodes.conf").read_text(encoding="ascii")
@@ -246,7 +249,7 @@ def somebody_restarts_the_sessions(world):
     yield
 
 
-@rows(within=2, cause="disabled", remedy="birdc enable", beside=("session", "announced"))
+@rows("bgp-session-disabled", within=2, cause="disabled", remedy="birdc enable", beside=("session", "announced"))
 def all_sessions_are_disabled(world):
     world.bird.birdc("disable", BOTH)
     yield

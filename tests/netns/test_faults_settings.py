@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
 rows = Table()
 
 
-@rows(health="failed", cause=("net.ipv4.ip_forward", "is 0: no packet reaches a pod"),
+@rows("nat-forwarding-off-ipv4", health="failed", cause=("net.ipv4.ip_forward", "is 0: no packet reaches a pod"),
       remedy="sysctl -w net.ipv4.ip_forward=1", beside=FOLLOWS)
 def forwarding_is_off(world):
     world.sysctl("net.ipv4.ip_forward", 0)
@@ -18,7 +18,7 @@ def forwarding_is_off(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("net.ipv4.conf.lo.accept_local", "does not reach its own node ports"),
+@rows("nat-local-not-accepted", cause=("net.ipv4.conf.lo.accept_local", "does not reach its own node ports"),
       remedy="sysctl -w net.ipv4.conf.lo.accept_local=1")
 def the_node_does_not_accept_its_own_packets(world):
     world.sysctl("net.ipv4.conf.lo.accept_local", 0)
@@ -34,17 +34,18 @@ def rp_filter_is_strict(world):
     world.sysctl("net.ipv4.conf.eth0.rp_filter", 0)
 
 
-@rows(health="failed", cause=("net.ipv6.conf.all.forwarding", "is 0: no packet reaches a pod"),
+@rows("nat-forwarding-off-ipv6", health="failed", cause=("net.ipv6.conf.all.forwarding", "is 0: no packet reaches a pod"),
       remedy="sysctl -w net.ipv6.conf.all.forwarding=1", beside=FOLLOWS)
 def forwarding_of_ipv6_is_off(world):
-    """Expected: as row 32, of the other family."""
+    """Expected: as of the other family."""
     world.sysctl("net.ipv6.conf.all.forwarding", 0)
     yield
     world.sysctl("net.ipv6.conf.all.forwarding", 1)
     world.announced(world.web, world.single)
 
 
-@rows(cause=("net.ipv4.conf.eth0.forwarding", "is 0"), remedy="sysctl -w net.ipv4.conf.eth0.forwarding=1", beside=FOLLOWS)
+@rows("nat-interface-not-forwarding", cause=("net.ipv4.conf.eth0.forwarding", "is 0"),
+      remedy="sysctl -w net.ipv4.conf.eth0.forwarding=1", beside=FOLLOWS)
 def the_uplink_alone_does_not_forward(world):
     """Expected: told by the interface's own switch, since ip_forward is right."""
     world.sysctl("net.ipv4.conf.eth0.forwarding", 0)
@@ -53,7 +54,8 @@ def the_uplink_alone_does_not_forward(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("net.ipv4.conf.", "forwarding", "is 0"), remedy="sysctl -w net.ipv4.conf.", beside=FOLLOWS)
+@rows("nat-interface-not-forwarding", cause=("net.ipv4.conf.", "forwarding", "is 0"), remedy="sysctl -w net.ipv4.conf.",
+      beside=FOLLOWS)
 def a_pods_interface_does_not_forward(world):
     """Expected: what the pod answers is dropped there; told by the interface's own switch."""
     world.sysctl(f"net.ipv4.conf.{world.one.host_end}.forwarding", 0)
@@ -62,8 +64,8 @@ def a_pods_interface_does_not_forward(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause="net.ipv6.conf.eth0.disable_ipv6", remedy="sysctl -w net.ipv6.conf.eth0.disable_ipv6=0",
-      beside=(*FOLLOWS, "IPv6", "fd00:"))
+@rows("nat-interface-without-ipv6", cause="net.ipv6.conf.eth0.disable_ipv6",
+      remedy="sysctl -w net.ipv6.conf.eth0.disable_ipv6=0", beside=(*FOLLOWS, "IPv6", "fd00:"))
 def ipv6_is_off_on_the_uplink(world):
     """Expected: the cause by its switch; IPv4 goes on."""
     world.sysctl("net.ipv6.conf.eth0.disable_ipv6", 1)
@@ -73,7 +75,7 @@ def ipv6_is_off_on_the_uplink(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("net.ipv6.conf.", "disable_ipv6"), remedy="sysctl -w net.ipv6.conf.",
+@rows("nat-interface-without-ipv6", cause=("net.ipv6.conf.", "disable_ipv6"), remedy="sysctl -w net.ipv6.conf.",
       beside=(*FOLLOWS, "IPv6", "fd00:", "disable_ipv6"))
 def ipv6_is_off_on_all_interfaces(world):
     world.sysctl("net.ipv6.conf.all.disable_ipv6", 1)
@@ -106,7 +108,8 @@ def an_interfaces_switch_that_ipv6_does_not_go_by(world):
     served(world)
 
 
-@rows(within=1, cause="net.ipv4.conf.eth0.forwarding", remedy="sysctl -w net.ipv4.conf.eth0.forwarding=1", beside=FOLLOWS)
+@rows("nat-interface-not-forwarding", within=1, cause="net.ipv4.conf.eth0.forwarding",
+      remedy="sysctl -w net.ipv4.conf.eth0.forwarding=1", beside=FOLLOWS)
 def the_uplink_does_not_forward(world):
     world.sysctl("net.ipv4.conf.eth0.forwarding", 0)
     yield
@@ -135,7 +138,7 @@ def a_hardening_guide_is_followed(world):
     yield
 
 
-@rows(cause=("interface lo", "lo is down"), remedy="ip link set lo up", beside=FOLLOWS)
+@rows("nat-loopback-down", cause=("interface lo", "lo is down"), remedy="ip link set lo up", beside=FOLLOWS)
 def the_loopback_is_down(world):
     world.node.ip("link", "set", "lo", "down")
     yield
@@ -143,7 +146,7 @@ def the_loopback_is_down(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("net.ipv4.ip_local_port_range", "is 20000-60999 and has node port 300"),
+@rows("nat-local-port-range", cause=("net.ipv4.ip_local_port_range", "is 20000-60999 and has node port 300"),
       remedy="sysctl -w net.ipv4.ip_local_reserved_ports=30000-32767")
 def the_kernel_gives_node_ports_away(world):
     world.sysctl("net.ipv4.ip_local_port_range", "20000 60999")
@@ -154,7 +157,8 @@ def the_kernel_gives_node_ports_away(world):
     world.node.set_sysctls({"net/ipv4/ip_local_reserved_ports": "\n"})
 
 
-@rows(cause=("net.netfilter.nf_conntrack_max", "is nearly full"), remedy="sysctl -w net.netfilter.nf_conntrack_max=N")
+@rows("nat-tracking-full", cause=("net.netfilter.nf_conntrack_max", "is nearly full"),
+      remedy="sysctl -w net.netfilter.nf_conntrack_max=N")
 def connection_tracking_is_full(world):
     """By files in place of the kernel's, since no namespace may change how large the table is."""
     agent, count = world.agent, world.agent.folder / "nf_conntrack_count"
@@ -174,8 +178,8 @@ def connection_tracking_is_full(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("net.ipv6.conf.svc0.disable_ipv6", "is 1"), remedy="sysctl -w net.ipv6.conf.svc0.disable_ipv6=0",
-      beside=("the kernel refuses to add", "led away from svc0"))
+@rows("nat-svc0-without-ipv6", cause=("net.ipv6.conf.svc0.disable_ipv6", "is 1"),
+      remedy="sysctl -w net.ipv6.conf.svc0.disable_ipv6=0", beside=("the kernel refuses to add", "led away from svc0"))
 def ipv6_is_off_at_svc0(world):
     world.sysctl("net.ipv6.conf.svc0.disable_ipv6", 1)
     yield

@@ -72,7 +72,7 @@ def a_program_is_detached(world):
     wait(lambda: "attached" in world.agent.log_tail(), "a line in the log")
 
 
-@rows(cause="Address already in use", remedy="stop kube-proxy, or name another address")
+@rows("health-address-unserved", cause="Address already in use", remedy="stop kube-proxy, or name another address")
 def the_health_port_is_taken(world):
     other = world.node.start("python3", "-m", "http.server", "10256", "--bind", "127.0.0.1",
                              log="other.log")
@@ -85,8 +85,8 @@ def the_health_port_is_taken(world):
     world.restart()
 
 
-@rows(health="failed", cause="the kernel does not let us load BPF programs", remedy="give the agent CAP_BPF",
-      beside="not announced")
+@rows("nat-programs-forbidden", health="failed", cause="the kernel does not let us load BPF programs",
+      remedy="give the agent CAP_BPF", beside="not announced")
 def the_capability_is_missing(world):
     world.restart(without="-sys_admin,-bpf,-perfmon")
     yield
@@ -94,7 +94,7 @@ def the_capability_is_missing(world):
     world.served()
 
 
-@rows(cause="is not on a bpf file system", remedy="mount -t bpf bpf", beside="not announced")
+@rows("nat-pins-without-bpffs", cause="is not on a bpf file system", remedy="mount -t bpf bpf", beside="not announced")
 def there_is_no_bpf_file_system(world):
     folder = world.node.folder / "plain"
     folder.mkdir(exist_ok=True)
@@ -185,7 +185,7 @@ def test_who_does_not_answer(world, row):
     row(world)
 
 
-@rows(cause="Cannot assign requested address", remedy="name an address of this machine")
+@rows("health-address-unserved", cause="Cannot assign requested address", remedy="name an address of this machine")
 def the_health_port_is_on_an_address_of_another_machine(world):
     """Expected: as a port that is taken, with the kernel's own word."""
     world.restart(healthz="192.0.2.55:10256")
@@ -193,7 +193,8 @@ def the_health_port_is_on_an_address_of_another_machine(world):
     world.restart()
 
 
-@rows(cause=("standing.json", "is left aside, and this node serves"), remedy="agentctl drain or undrain writes it anew")
+@rows("node-state-unread", cause=("standing.json", "is left aside, and this node serves"),
+      remedy="agentctl drain or undrain writes it anew")
 def the_state_is_garbage_after_a_power_failure(world):
     """Expected to be left aside in silence; but whether the node was drained is lost by it, which is told."""
     world.agent.stop()
@@ -206,7 +207,7 @@ def the_state_is_garbage_after_a_power_failure(world):
     world.agent.ctl("undrain")
 
 
-@rows(cause=("api.listen", "Address already in use"), remedy="name another port there")
+@rows("health-address-unserved", cause=("api.listen", "Address already in use"), remedy="name another port there")
 def the_port_of_metrics_is_taken(world):
     other = world.node.start("python3", "-m", "http.server", "9394", "--bind", "127.0.0.1", log="metrics.log")
     wait(lambda: ":9394" in world.node.run("ss", "-Hltn").stdout, "the other program")
@@ -219,7 +220,8 @@ def the_port_of_metrics_is_taken(world):
     world.restart()
 
 
-@rows(health="failed", cause="the folder of manifests is missing", remedy="make it, or name another", beside="not announced")
+@rows("manifest-folder-missing", health="failed", cause="the folder of manifests is missing",
+      remedy="make it, or name another", beside="not announced")
 def the_folder_of_manifests_never_was_there(world):
     away = world.lab.manifests.rename(world.lab.manifests.with_name("elsewhere"))
     world.restart(ready=False)

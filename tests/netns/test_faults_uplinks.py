@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of a node that serves by NAT: its uplinks, and the default routes by them."""
+"""Faults of a node that serves by NAT: its uplinks, and the default routes by them.
+
+An uplink that somebody puts into a VRF has no row: the lab's kernel has none.
+"""
 
 import pytest
 from faults import Table, check
@@ -11,8 +14,8 @@ pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
 rows = Table()
 
 
-@rows(cause=("interface eth0", "eth0 is down: nothing comes in or leaves by this uplink"), remedy="ip link set eth0 up",
-      beside=FOLLOWS)
+@rows("nat-uplink-down", cause=("interface eth0", "eth0 is down: nothing comes in or leaves by this uplink"),
+      remedy="ip link set eth0 up", beside=FOLLOWS)
 def the_uplink_is_down(world):
     world.node.ip("link", "set", "eth0", "down")
     yield
@@ -21,7 +24,7 @@ def the_uplink_is_down(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("interface eth0", "eth0 has no ARP (NOARP)"), remedy="ip link set eth0 arp on",
+@rows("nat-uplink-without-arp", cause=("interface eth0", "eth0 has no ARP (NOARP)"), remedy="ip link set eth0 arp on",
       beside=(*FOLLOWS, "does not answer"))
 def the_uplink_has_no_arp(world):
     world.node.ip("link", "set", "eth0", "arp", "off")
@@ -39,7 +42,7 @@ def the_mtu_of_the_uplink_is_small(world):
     world.node.ip("link", "set", "eth0", "mtu", "1500")
 
 
-@rows(cause=("interface eth0", "is down"), remedy="ip link set eth0 up", beside=FOLLOWS)
+@rows("nat-uplink-down", cause=("interface eth0", "is down"), remedy="ip link set eth0 up", beside=FOLLOWS)
 def the_uplink_goes_down_and_up_and_down(world):
     """Expected: told each time; a link that flaps for a moment leaves nothing behind."""
     for state in ("down", "up", "down"):
@@ -50,7 +53,8 @@ def the_uplink_goes_down_and_up_and_down(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("services.uplinks", 'no interface matches "eth0"'), remedy="name one that is there (ip link)", beside=FOLLOWS)
+@rows("nat-uplink-unmatched", cause=("services.uplinks", 'no interface matches "eth0"'),
+      remedy="name one that is there (ip link)", beside=FOLLOWS)
 def the_uplink_has_another_name(world):
     """Expected: as an uplink that is misnamed, at once."""
     world.node.ip("link", "set", "eth0", "down")
@@ -64,7 +68,8 @@ def the_uplink_has_another_name(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("Node node1", "no interface of this machine has 10.0.1.2"), remedy="mend the Node", beside=FOLLOWS)
+@rows("nat-node-address-missing", cause=("Node node1", "no interface of this machine has 10.0.1.2"), remedy="mend the Node",
+      beside=FOLLOWS)
 def the_node_has_another_address(world):
     """Expected: the Node says 10.0.1.2, which no interface has any more: told with both."""
     node = world.node
@@ -78,7 +83,8 @@ def the_node_has_another_address(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("routes", "no route leads to another router"), remedy="ip route add default", beside=FOLLOWS)
+@rows("nat-router-missing", cause=("routes", "no route leads to another router"), remedy="ip route add default",
+      beside=FOLLOWS)
 def the_default_routes_are_gone(world):
     for family in ("-4", "-6"):
         world.node.ip(family, "route", "del", "default")
@@ -87,7 +93,8 @@ def the_default_routes_are_gone(world):
     served(world)
 
 
-@rows(cause=("interface eth0", "it is a port of bridge br0"), remedy="name br0 instead", beside=FOLLOWS)
+@rows("nat-interface-enslaved", cause=("interface eth0", "it is a port of bridge br0"), remedy="name br0 instead",
+      beside=FOLLOWS)
 def the_uplink_is_a_port_of_a_bridge(world):
     node = world.node
     node.ip("link", "add", "br0", "type", "bridge")
@@ -104,8 +111,8 @@ def the_uplink_is_a_port_of_a_bridge(world):
     served(world)
 
 
-@rows(cause=("interface eth0", "eth0 has no carrier"), remedy="see to the cable, and to the switch's port at its other end",
-      beside=FOLLOWS)
+@rows("nat-uplink-unplugged", cause=("interface eth0", "eth0 has no carrier"),
+      remedy="see to the cable, and to the switch's port at its other end", beside=FOLLOWS)
 def the_cable_is_pulled(world):
     tor = world.lab.tor
     tor.ip("link", "set", world.node.role, "down")
@@ -124,7 +131,7 @@ def the_uplink_has_one_more_address(world):
     served(world)
 
 
-@rows(cause=("services.uplinks", "the default route leads by eth1, which no pattern matches"),
+@rows("nat-default-route-unserved", cause=("services.uplinks", "the default route leads by eth1, which no pattern matches"),
       remedy="name it, or let them be found: auto", beside=(*FOLLOWS, "does not answer"))
 def the_default_route_leads_by_an_interface_without_a_name(world):
     node = world.node
@@ -152,7 +159,8 @@ def networkmanager_gives_the_default_routes_a_metric(world):
     served(world)
 
 
-@rows(within=5, cause=("interface eth0", "the router 10.0.1.9, to which a default route leads by eth0, does not answer"),
+@rows("nat-router-silent", within=5,
+      cause=("interface eth0", "the router 10.0.1.9, to which a default route leads by eth0, does not answer"),
       remedy="ip neigh", beside=FOLLOWS)
 def the_default_route_leads_to_a_router_that_is_not_there(world):
     world.node.ip("route", "replace", "default", "via", "10.0.1.9")
@@ -161,7 +169,8 @@ def the_default_route_leads_to_a_router_that_is_not_there(world):
     served(world)
 
 
-@rows(within=5, cause=("interface eth0", "the router 10.0.1.9", "does not answer"), remedy="ip neigh", beside=FOLLOWS)
+@rows("nat-router-silent", within=5, cause=("interface eth0", "the router 10.0.1.9", "does not answer"), remedy="ip neigh",
+      beside=FOLLOWS)
 def one_of_two_next_hops_is_not_there(world):
     world.node.ip("route", "replace", "default", "nexthop", "via", world.node.gateway4, "nexthop", "via", "10.0.1.9")
     yield
@@ -183,7 +192,8 @@ def a_vlan_comes_with_a_default_route(world):
     yield
 
 
-@rows(within=1, cause=("routes", "no route leads to another router"), remedy="ip route del", beside=FOLLOWS)
+@rows("nat-default-route-barred", within=1, cause=("routes", "no route leads to another router"), remedy="ip route del",
+      beside=FOLLOWS)
 def a_kill_switch_stands_before_the_default_route(world):
     node = world.node
     defaults(world, "metric", "2000")
@@ -202,8 +212,8 @@ def a_kill_switch_stands_before_the_default_route(world):
     served(world)
 
 
-@rows(within=1, cause=("interface eth0", "fd00:0:0:1::2 is another machine's, too"), remedy="who has it",
-      beside=(*FOLLOWS, "Invalid source address", "its InternalIP"))
+@rows("nat-address-duplicate", within=1, cause=("interface eth0", "fd00:0:0:1::2 is another machine's, too"),
+      remedy="who has it", beside=(*FOLLOWS, "Invalid source address", "its InternalIP"))
 def another_machine_has_the_nodes_ipv6_address(world):
     node, tor = world.node, world.lab.tor
     address = f"{node.address6}/64"
@@ -233,7 +243,8 @@ def a_macvlan_is_made_on_the_uplink(world):
     yield
 
 
-@rows(within=1, cause=("services.uplinks", "eth0"), remedy="name one that is there", beside=(*FOLLOWS, "uplink"))
+@rows("nat-uplink-unmatched", within=1, cause=("services.uplinks", "eth0"), remedy="name one that is there",
+      beside=(*FOLLOWS, "uplink"))
 def the_uplink_has_another_name_than_the_configuration(world):
     node = world.node
     world.agent.settings["services"]["uplinks"] = ["eth0"]
@@ -266,7 +277,7 @@ def the_uplink_is_set_up_again(world):
     served(world)
 
 
-@rows(within=1, cause="IPv6", remedy="default", beside=FOLLOWS)
+@rows("nat-default-route-gone", within=1, cause="IPv6", remedy="default", beside=FOLLOWS)
 def the_default_route_of_ipv6_is_gone(world):
     world.node.ip("-6", "route", "del", "default")
     yield
@@ -275,7 +286,7 @@ def the_default_route_of_ipv6_is_gone(world):
     served(world)
 
 
-@rows(cause=("routes", "the default route of IPv4, which led to 10.0.1.1 by eth0, is gone"),
+@rows("nat-default-route-gone", cause=("routes", "the default route of IPv4, which led to 10.0.1.1 by eth0, is gone"),
       remedy="ip route add default via 10.0.1.1 dev eth0")
 def one_family_s_default_route_is_gone(world):
     world.node.ip("-4", "route", "del", "default")
@@ -283,7 +294,8 @@ def one_family_s_default_route_is_gone(world):
     world.node.ip("route", "replace", "default", "via", world.node.gateway4)
 
 
-@rows(cause=("routes", "the default route of IPv6", "is gone"), remedy="net.ipv6.conf.eth0.accept_ra=2")
+@rows("nat-default-route-gone", cause=("routes", "the default route of IPv6", "is gone"),
+      remedy="net.ipv6.conf.eth0.accept_ra=2")
 def the_default_route_of_advertisements_is_gone(world):
     world.sysctl("net.ipv6.conf.eth0.accept_ra", 1)
     world.node.ip("-6", "route", "del", "default")
@@ -292,7 +304,7 @@ def the_default_route_of_advertisements_is_gone(world):
     world.sysctl("net.ipv6.conf.eth0.accept_ra", 0)
 
 
-@rows(cause=("interface eth0", "its MTU of 1000 is below 1280"), remedy="ip link set eth0 mtu 1500",
+@rows("nat-mtu-below-ipv6", cause=("interface eth0", "its MTU of 1000 is below 1280"), remedy="ip link set eth0 mtu 1500",
       beside=(*FOLLOWS, "InternalIP", "is gone"))
 def the_uplink_is_too_narrow_for_ipv6(world):
     world.node.ip("link", "set", "eth0", "mtu", "1000")
@@ -321,7 +333,7 @@ def an_address_of_ipv6_is_probed(world):
     world.announced(world.web, world.single)
 
 
-@rows(cause=("net.ipv4.conf.eth0.arp_ignore", "is 8"), remedy="sysctl -w net.ipv4.conf.eth0.arp_ignore=0",
+@rows("nat-arp-ignored", cause=("net.ipv4.conf.eth0.arp_ignore", "is 8"), remedy="sysctl -w net.ipv4.conf.eth0.arp_ignore=0",
       beside="does not answer")
 def the_uplink_answers_no_arp(world):
     world.sysctl("net.ipv4.conf.eth0.arp_ignore", 8)
