@@ -92,7 +92,7 @@ def the_export_limit_is_reached(world):
     world.restore()
 
 
-@rows("bgp-session-disabled", cause=("device1", "BIRD's device protocol is disabled"), remedy="birdc enable device1",
+@rows("bird-device-disabled", cause=("device1", "BIRD's device protocol is disabled"), remedy="birdc enable device1",
       beside="disabled in BIRD", says={"faults": ("tor_v4", "tor_v6", "birdc enable tor_v6")})
 def everything_is_disabled(world):
     """Each session and each kernel protocol is told to be disabled; the screen has room for three."""
