@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "apply/firewall/inlet.h"
-#include "base/files/file.h"
 #include "apply/host_facts.h"
 #include "base/cleanup.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 

@@ -19,10 +19,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "apply/nat/host/host.h"
+#include "apply/host_facts.h"
 #include "base/files/file.h"
 #include "base/net/socket_address.h"
-#include "apply/host_facts.h"
 #include "base/text.h"
 #include "bpf/abi.h"
 #include "bpf/egress_abi.h"

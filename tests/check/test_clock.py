@@ -59,6 +59,8 @@ DECISIONS = {
     # to others early. Back: it rests anew, but no longer than ever (plan/pools/rests.h).
     "pools/pool_keeper.c": [".now_ms = clock_wall_ms(),"],
     "controller/pools/address_job.c": [".now_ms = clock_wall_ms(),"],
+    # When was an Event written? For people.
+    "controller/pools/address_loss.c": ["job->job.board->status->election.identity, clock_wall_ms(), name,"],
     # How long has a pod's address rested, and a block been empty? The time outlives the program.
     # Forward: an address is given early. Back: it rests anew, and gives way where no other is free.
     "engine/pods/pods_engine.c": [

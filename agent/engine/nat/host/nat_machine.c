@@ -9,8 +9,8 @@
  */
 #include "engine/nat/host/nat_machine.h"
 
-#include "apply/nat/host/host.h"
 #include "apply/host_facts.h"
+#include "apply/nat/host/host.h"
 #include "base/text.h"
 #include "detect/detector.h"
 #include "faults/nat.h"

@@ -9,9 +9,9 @@
 
 #include "apply/egress/plane_inside.h"
 #include "base/clock.h"
-#include "raised.h"
 #include "faults/egress.h"
 #include "nat/nat_plane_lab.h"
+#include "raised.h"
 
 static struct ip ip_of(const char *text)
 {

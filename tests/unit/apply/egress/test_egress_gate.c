@@ -12,9 +12,9 @@
 #include "apply/egress/gateway/room.h"
 #include "base/clock.h"
 #include "bpf/egress_gateway.skel.h"
-#include "raised.h"
 #include "faults/egress.h"
 #include "nat/nat_plane_lab.h"
+#include "raised.h"
 
 static struct ip ip_of(const char *text)
 {

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <net/if.h>
 
+#include "apply/host_facts.h"
 #include "apply/nat/host/host.h"
 #include "apply/nat/host/svc0.h"
-#include "apply/host_facts.h"
 #include "base/text.h"
 #include "detect/detector.h"
 #include "netns.h"
