@@ -184,7 +184,8 @@ static void borrow_state(struct agent *agent)
     struct engine *nat = engines_find(agent->engines, &nat_engine_ops);
     const struct egress_plan *egress =
         egress_engine_plan(engines_find(agent->engines, &egress_engine_ops));
-    const struct pool_desk *desk = agent->pools ? pool_keeper_desk(agent->pools) : NULL;
+    const struct pool_allocator *allocator =
+        agent->pools ? pool_keeper_allocator(agent->pools) : NULL;
     bool serves = nat_engine_plane(nat) != NULL;
     agent->api_state = (struct api_state){
         .status = &agent->status,
@@ -195,9 +196,9 @@ static void borrow_state(struct agent *agent)
         .rules = kernel_rules(agent->kernel),
         .links = kernel_links(agent->kernel),
         .nat = serves ? nat_engine_rows(nat) : NULL,
-        .pools = desk ? &desk->table : NULL,
-        .assignments = desk ? &desk->assignments : NULL,
-        .desk = desk,
+        .pools = allocator ? &allocator->table : NULL,
+        .assignments = allocator ? &allocator->assignments : NULL,
+        .allocator = allocator,
         .egress = egress,
         .live = serves ? &agent->live : NULL,
         .egress_live = egress ? &agent->egress_live : NULL,

@@ -264,7 +264,7 @@ static void reply_pools(const struct api *api, const struct http_request *reques
     AUTOTEXT struct text out = { 0 };
 
     (void)request;
-    if (!api->state->desk) {
+    if (!api->state->allocator) {
         reply_error(
             reply, 503,
             "this agent gives no addresses (pools.allocate); in a cluster, agent-controller "

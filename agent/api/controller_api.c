@@ -33,17 +33,17 @@ static bool is_ready(const void *state, struct text *out)
 /* As agentd tells of the pools of its folder. */
 static void view_controller_pools(const struct controller_state *state, struct text *out)
 {
-    const struct api_state desk = {
-        .pools = &state->desk->table,
-        .assignments = &state->desk->assignments,
-        .desk = state->desk,
+    const struct api_state allocator = {
+        .pools = &state->allocator->table,
+        .assignments = &state->allocator->assignments,
+        .allocator = state->allocator,
     };
-    view_pools(&desk, out);
+    view_pools(&allocator, out);
 }
 
-static bool has_desk(const struct controller_state *state)
+static bool has_allocator(const struct controller_state *state)
 {
-    return state->desk != NULL;
+    return state->allocator != NULL;
 }
 
 static bool has_exports(const struct controller_state *state)
@@ -61,7 +61,7 @@ static const struct controller_route {
     { { "GET", "/v1/faults", RIGHT_READ }, NULL },
     { { "GET", "/v1/pools", RIGHT_READ },
       view_controller_pools,
-      has_desk,
+      has_allocator,
       "addresses are not given: addresses.enabled is false, or the record of claims has not been "
       "read (agentctl controller)" },
     { { "GET", "/v1/exports", RIGHT_READ },

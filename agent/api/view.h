@@ -26,7 +26,7 @@
 #include "plan/pools/assignment.h"
 #include "plan/routes/route_table.h"
 #include "plan/routes/routes.h"
-#include "pools/desk.h"
+#include "pools/allocator.h"
 #include "status/status.h"
 #include "store/store.h"
 
@@ -43,19 +43,19 @@ struct api_state {
     const struct config *config;
     const struct store *store;
     const struct route_plan *plan;
-    const struct sorted *installed;        /* struct route */
-    const struct sorted *rules;            /* struct rule */
-    const struct sorted *links;            /* struct link: names of interfaces; NULL: not known */
-    const struct sorted *nat;              /* struct nat_row *; NULL: NAT is off */
-    const struct pool_table *pools;        /* NULL: nobody gives addresses here */
-    const struct assignments *assignments; /* likewise */
-    const struct pool_desk *desk;          /* to whom both belong; NULL also offline */
-    const struct egress_plan *egress;      /* NULL: egress is off, or not planned */
-    const struct nat_live *live;           /* NULL: NAT is off, or there is no kernel to ask */
-    const struct egress_live *egress_live; /* NULL: the same of egress */
-    const struct planned_exports *exports; /* offline: what the controller would export; or NULL */
-    const struct claims_live *claims;      /* NULL: offline; without rows: nothing is claimed */
-    const struct pods_live *pods;          /* NULL: this agent gives pods no addresses */
+    const struct sorted *installed;         /* struct route */
+    const struct sorted *rules;             /* struct rule */
+    const struct sorted *links;             /* struct link: names of interfaces; NULL: not known */
+    const struct sorted *nat;               /* struct nat_row *; NULL: NAT is off */
+    const struct pool_table *pools;         /* NULL: nobody gives addresses here */
+    const struct assignments *assignments;  /* likewise */
+    const struct pool_allocator *allocator; /* to whom both belong; NULL also offline */
+    const struct egress_plan *egress;       /* NULL: egress is off, or not planned */
+    const struct nat_live *live;            /* NULL: NAT is off, or there is no kernel to ask */
+    const struct egress_live *egress_live;  /* NULL: the same of egress */
+    const struct planned_exports *exports;  /* offline: what the controller would export; or NULL */
+    const struct claims_live *claims;       /* NULL: offline; without rows: nothing is claimed */
+    const struct pods_live *pods;           /* NULL: this agent gives pods no addresses */
     const struct sorted *chained; /* struct pod_stay: behind other plugins; NULL: egress is off */
 };
 
@@ -100,7 +100,7 @@ void view_plan(const struct api_state *state, const struct faults *faults, struc
 /* Egress as it is: Egresses and their gateways, what this node is as one, what was dropped. */
 void view_egress(const struct api_state *state, struct text *out);
 
-/* Pools, who has their addresses, and who lacks one; for a state that has `desk`. */
+/* Pools, who has their addresses, and who lacks one; for a state that has `allocator`. */
 void view_pools(const struct api_state *state, struct text *out);
 
 /* Pods, blocks and pools of this node; for a state that has `pods`. */

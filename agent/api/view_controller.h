@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "plan/export/export_diff.h"
 #include "plan/pods/request_waits.h"
-#include "pools/desk.h"
+#include "pools/allocator.h"
 #include "status/controller_status.h"
 #include "status/export_status.h"
 #include "status/refusals.h"
@@ -26,7 +26,7 @@ struct export_knowledge {
 struct controller_state {
     const struct controller_status *status;
     const struct store *store;
-    const struct pool_desk *desk;                /* who has which LoadBalancer address */
+    const struct pool_allocator *allocator;      /* who has which LoadBalancer address */
     const struct request_waits *waits;           /* why BlockRequests wait */
     const struct refusals *egress_refusals;      /* what of Egresses' gateways can't be written */
     struct export_knowledge exports;             /* what is told to load balancers outside */

@@ -3,7 +3,7 @@
  * The pools that addresses are given out of: those of the store, but for edits that would take
  * Services their addresses. Such an edit is refused, and the pool stays as it was: first the
  * Services have to give the addresses up, or the edit has to leave them. Values, without kernel,
- * clock or files; used by desk.h, which owns them.
+ * clock or files; used by allocator.h, which owns them.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ void pools_in_force_done(struct pools_in_force *pools);
 /* A pool as it was in force at some earlier time; taken over, even on failure. 0 or -ENOMEM. */
 int pools_in_force_add(struct pools_in_force *pools, struct object *pool);
 
-/* Of whom a desk's inputs (desk.h) speak: all borrowed. */
+/* Of whom an allocator's inputs (allocator.h) speak: all borrowed. */
 struct pool_holders {
     const struct store *store;
     const char *load_balancer_class;

@@ -52,14 +52,14 @@ enum { RECORD_MAX = 64 << 20 };
 
 struct pool_keeper {
     struct pool_keeper_options options;
-    struct pool_desk desk;
+    struct pool_allocator allocator;
     char *path, *copy; /* the record, and its second copy */
     enum record record;
     bool recovered; /* it was asked of the kernel whose the addresses are that it announces */
     bool blind;     /* and it did not know */
     bool keep_absent;
     bool unsaved;            /* the file is not there yet, or says something older */
-    uint64_t saved_version;  /* of the desk in the file */
+    uint64_t saved_version;  /* of the allocator in the file */
     VEC(struct given) given; /* during a run */
     bool failed;             /* likewise: no memory for one of them */
 };
@@ -94,14 +94,14 @@ static int read_one(struct pool_keeper *keeper, const char *path, struct faults 
         return 0;
     int r = document_read_record(path, &document, faults);
     if (r == 1)
-        r = desk_state_read(document, &keeper->desk, faults) < 0 ? -EBADMSG : 1;
+        r = allocator_state_read(document, &keeper->allocator, faults) < 0 ? -EBADMSG : 1;
     if (r == 1 || r == -ENOMEM)
         return r;
     if (faults->list.count == 0)
         fault_raise(faults, path, pool_record_empty);
     keep_aside(path);
-    pool_desk_done(&keeper->desk);
-    pool_desk_init(&keeper->desk);
+    pool_allocator_done(&keeper->allocator);
+    pool_allocator_init(&keeper->allocator);
     return -EBADMSG;
 }
 
@@ -132,7 +132,7 @@ int pool_keeper_new(const struct pool_keeper_options *options, struct pool_keepe
         return -ENOMEM;
     keeper->options = *options;
     keeper->unsaved = true;
-    pool_desk_init(&keeper->desk);
+    pool_allocator_init(&keeper->allocator);
     keeper->path = text_format("%s/addresses.json", options->config->paths.state);
     keeper->copy = text_format("%s/addresses.json.copy", options->config->paths.state);
     int r = keeper->path && keeper->copy ? load(keeper) : -ENOMEM;
@@ -146,7 +146,7 @@ void pool_keeper_free(struct pool_keeper *keeper)
 {
     if (!keeper)
         return;
-    pool_desk_done(&keeper->desk);
+    pool_allocator_done(&keeper->allocator);
     vec_done(&keeper->given);
     free(keeper->path);
     free(keeper->copy);
@@ -167,7 +167,7 @@ static void save(struct pool_keeper *keeper)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOTEXT struct text text = { 0 };
-    desk_state_write(&keeper->desk, NULL, NULL, RESTS_MAX, &text);
+    allocator_state_write(&keeper->allocator, NULL, NULL, RESTS_MAX, &text);
     int r = text_error(&text);
     if (r == 0)
         r = file_write_atomic(keeper->path, text_str(&text), text.length);
@@ -176,7 +176,7 @@ static void save(struct pool_keeper *keeper)
     if (r < 0)
         fault_raise(&faults, keeper->path, pool_record_unwritten, .reason = strerror(-r));
     keeper->unsaved = r < 0;
-    keeper->saved_version = pool_desk_version(&keeper->desk);
+    keeper->saved_version = pool_allocator_version(&keeper->allocator);
     tell(keeper, "writing", &faults);
 }
 
@@ -194,7 +194,7 @@ static int list_addresses(const struct pool_keeper *keeper, const struct given *
         const struct service_address *address = &given->service->addresses[i];
         if (address->origin != ADDRESS_LOAD_BALANCER || address->proxy_mode)
             continue;
-        bool outside = !pool_at(&keeper->desk.table, &address->ip);
+        bool outside = !pool_at(&keeper->allocator.table, &address->ip);
         bool known = false;
         vec_each(const struct ip, ip, &given->row->ips)
             known |= ip_equal(ip, &address->ip);
@@ -277,13 +277,13 @@ static int note_changes(struct pool_keeper *keeper)
     AUTOVEC change_list changes = { 0 };
     int r = store_changes(keeper->options.store, &changes);
     vec_each(const struct change, change, &changes)
-        pool_desk_note(&keeper->desk, change);
+        pool_allocator_note(&keeper->allocator, change);
     return r;
 }
 
 static int update(struct pool_keeper *keeper)
 {
-    const struct pool_desk_inputs inputs = {
+    const struct pool_allocator_inputs inputs = {
         .store = keeper->options.store,
         .load_balancer_class = keeper->options.config->services.load_balancer_class,
         .now_ms = clock_wall_ms(),
@@ -294,17 +294,17 @@ static int update(struct pool_keeper *keeper)
     AUTOFAULTS struct faults faults = { 0 };
     vec_clear(&keeper->given);
     keeper->failed = false;
-    int r = pool_desk_update(&keeper->desk, &inputs, on_assigned, keeper);
+    int r = pool_allocator_update(&keeper->allocator, &inputs, on_assigned, keeper);
     if (r < 0)
         return r;
-    pool_desk_faults(&keeper->desk, &faults);
+    pool_allocator_faults(&keeper->allocator, &faults);
     tell(keeper, "", &faults);
-    if (keeper->record != RECORD_KNOWN && keeper->desk.assignments.pending.count == 0) {
+    if (keeper->record != RECORD_KNOWN && keeper->allocator.assignments.pending.count == 0) {
         log_notice("all addresses are known by statuses: %s is written anew", keeper->path);
         keeper->record = RECORD_KNOWN;
     }
     if (keeper->record == RECORD_KNOWN &&
-        (keeper->unsaved || keeper->saved_version != pool_desk_version(&keeper->desk)))
+        (keeper->unsaved || keeper->saved_version != pool_allocator_version(&keeper->allocator)))
         save(keeper);
     r = give(keeper);
     tell_unheeded(keeper);
@@ -339,7 +339,7 @@ static int hold_for(const char *namespace, const char *name, void *with)
 {
     struct finding *finding = with;
     finding->owned = true;
-    return assignments_hold(&finding->keeper->desk.assignments, namespace, name, finding->ip);
+    return assignments_hold(&finding->keeper->allocator.assignments, namespace, name, finding->ip);
 }
 
 /*
@@ -356,7 +356,7 @@ static int recover(struct pool_keeper *keeper)
         keeper->blind |= r == -ENODATA;
         if (r < 0 && r != -ENODATA)
             return r;
-        if (!finding.owned && sorted_put(&keeper->desk.unowned, finding.ip) < 0)
+        if (!finding.owned && sorted_put(&keeper->allocator.unowned, finding.ip) < 0)
             return -ENOMEM;
     }
     keeper->recovered = true;
@@ -375,7 +375,7 @@ static bool is_announced(const struct pool_keeper *keeper, const struct ip *ip)
 /* Somebody has decided: an object names the address, or its route was removed. */
 static void end_unowned(struct pool_keeper *keeper)
 {
-    struct sorted *unowned = &keeper->desk.unowned;
+    struct sorted *unowned = &keeper->allocator.unowned;
     size_t count;
     for (size_t i = unowned->count; i-- > 0;) {
         const struct ip ip = *(const struct ip *)sorted_at(unowned, i);
@@ -383,7 +383,7 @@ static void end_unowned(struct pool_keeper *keeper)
         if (count == 0 && is_announced(keeper, &ip))
             continue;
         sorted_remove(unowned, &ip);
-        keeper->desk.all = keeper->unsaved = true;
+        keeper->allocator.all = keeper->unsaved = true;
     }
     keeper->options.status->unowned.ips = unowned->count ? unowned : NULL;
 }
@@ -407,7 +407,7 @@ static void tell_record(const struct pool_keeper *keeper)
     AUTOFAULTS struct faults faults = { 0 };
     if (keeper->record != RECORD_KNOWN)
         add_unknown(keeper, &faults);
-    sorted_each(const struct ip, ip, &keeper->desk.unowned)
+    sorted_each(const struct ip, ip, &keeper->allocator.unowned)
         add_unowned(keeper, ip, &faults);
     tell(keeper, "record", &faults);
 }
@@ -420,9 +420,9 @@ static int judge_record(struct pool_keeper *keeper)
     if (r < 0)
         return r;
     end_unowned(keeper);
-    if (keeper->record == RECORD_NONE && !(keeper->blind && keeper->desk.unowned.count)) {
+    if (keeper->record == RECORD_NONE && !(keeper->blind && keeper->allocator.unowned.count)) {
         keeper->record = RECORD_KNOWN;
-        keeper->desk.all = true;
+        keeper->allocator.all = true;
     }
     return 0;
 }
@@ -437,22 +437,22 @@ int pool_keeper_run(struct pool_keeper *keeper)
         r = note_changes(keeper);
     if (keeper->keep_absent != (source->unknown_files > 0)) {
         keeper->keep_absent = source->unknown_files > 0;
-        keeper->desk.all = true;
+        keeper->allocator.all = true;
     }
-    if (r == 0 && pool_desk_is_due(&keeper->desk))
+    if (r == 0 && pool_allocator_is_due(&keeper->allocator))
         r = update(keeper);
     tell_record(keeper);
-    keeper->desk.all |= r < 0;
+    keeper->allocator.all |= r < 0;
     return r;
 }
 
 void pool_keeper_set_config(struct pool_keeper *keeper, const struct config *config)
 {
     keeper->options.config = config;
-    keeper->desk.all = true;
+    keeper->allocator.all = true;
 }
 
-const struct pool_desk *pool_keeper_desk(const struct pool_keeper *keeper)
+const struct pool_allocator *pool_keeper_allocator(const struct pool_keeper *keeper)
 {
-    return &keeper->desk;
+    return &keeper->allocator;
 }

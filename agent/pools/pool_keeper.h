@@ -3,15 +3,15 @@
  * Gives Services of the manifest folder LoadBalancer addresses out of its pools (pools.allocate),
  * where no API and no controller do it.
  *
- * The desk decides (pools/desk.h); the keeper notes in the state folder who has what, and then puts
- * the addresses into the store as those of the Services' statuses. Every planner reads them from
- * there, as it reads those of a cluster.
+ * The allocator decides (pools/allocator.h); the keeper notes in the state folder who has what, and
+ * then puts the addresses into the store as those of the Services' statuses. Every planner reads
+ * them from there, as it reads those of a cluster.
  */
 #pragma once
 
 #include "base/cleanup.h"
 #include "config/config.h"
-#include "pools/desk.h"
+#include "pools/allocator.h"
 #include "status/status.h"
 
 struct pool_keeper;
@@ -43,4 +43,4 @@ int pool_keeper_run(struct pool_keeper *keeper);
 /* A reload. */
 void pool_keeper_set_config(struct pool_keeper *keeper, const struct config *config);
 
-const struct pool_desk *pool_keeper_desk(const struct pool_keeper *keeper);
+const struct pool_allocator *pool_keeper_allocator(const struct pool_keeper *keeper);

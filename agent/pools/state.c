@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A desk's memory as JSON; see state.h. A pool is a string that holds the object as JSON, since an
- * object is decoded of a document of its own.
+ * An allocator's memory as JSON; see state.h. A pool is a string that holds the object as JSON,
+ * since an object is decoded of a document of its own.
  */
 #include "pools/state.h"
 
@@ -66,18 +66,18 @@ static void write_unowned(struct json *json, const struct sorted *unowned)
     json_end_array(json);
 }
 
-void desk_state_write(const struct pool_desk *desk,
-                      bool (*is_kept)(void *context, const struct assignment *row), void *context,
-                      size_t rests_max, struct text *out)
+void allocator_state_write(const struct pool_allocator *allocator,
+                           bool (*is_kept)(void *context, const struct assignment *row),
+                           void *context, size_t rests_max, struct text *out)
 {
     struct json json = { .out = out };
     json_begin_object(&json, NULL);
     json_int(&json, "version", STATE_VERSION);
-    write_services(&json, &desk->assignments, is_kept, context);
-    write_rests(&json, &desk->assignments.rests, rests_max);
-    write_unowned(&json, &desk->unowned);
+    write_services(&json, &allocator->assignments, is_kept, context);
+    write_rests(&json, &allocator->assignments.rests, rests_max);
+    write_unowned(&json, &allocator->unowned);
     json_begin_array(&json, "pools");
-    vec_each(struct object *, pool, &desk->pools.objects) {
+    vec_each(struct object *, pool, &allocator->pools.objects) {
         AUTOTEXT struct text object = { 0 };
         object_encode(*pool, &object);
         out->failed |= text_error(&object) < 0;
@@ -136,7 +136,7 @@ static int read_ip(const struct document *document, const struct doc *node, stru
 }
 
 static int read_service(const struct document *document, const struct doc *node,
-                        struct pool_desk *desk, struct faults *faults)
+                        struct pool_allocator *allocator, struct faults *faults)
 {
     struct assignment_key key;
     struct ip ip;
@@ -145,13 +145,13 @@ static int read_service(const struct document *document, const struct doc *node,
         if (r == 0)
             r = read_ip(document, address, &ip, faults);
         if (r == 0)
-            r = assignments_hold(&desk->assignments, key.namespace, key.name, &ip);
+            r = assignments_hold(&allocator->assignments, key.namespace, key.name, &ip);
     }
     return r;
 }
 
 static int read_rest(const struct document *document, const struct doc *node,
-                     struct pool_desk *desk, struct faults *faults)
+                     struct pool_allocator *allocator, struct faults *faults)
 {
     struct assignment_key key;
     struct ip ip;
@@ -163,19 +163,19 @@ static int read_rest(const struct document *document, const struct doc *node,
         r = doc_int(document, doc_get(node, "freedMs"), 0, INT64_MAX, &freed_ms, faults);
     if (r < 0)
         return r;
-    return assignments_rest(&desk->assignments, &ip, freed_ms, key.namespace, key.name);
+    return assignments_rest(&allocator->assignments, &ip, freed_ms, key.namespace, key.name);
 }
 
 static int read_unowned(const struct document *document, const struct doc *node,
-                        struct pool_desk *desk, struct faults *faults)
+                        struct pool_allocator *allocator, struct faults *faults)
 {
     struct ip ip;
     int r = read_ip(document, node, &ip, faults);
-    return r == 0 ? sorted_put(&desk->unowned, &ip) : r;
+    return r == 0 ? sorted_put(&allocator->unowned, &ip) : r;
 }
 
 static int read_pool(const struct document *document, const struct doc *node,
-                     struct pool_desk *desk, struct faults *faults)
+                     struct pool_allocator *allocator, struct faults *faults)
 {
     CLEANUP(document_freep) struct document *own = NULL;
     AUTOFAULTS struct faults warnings = { 0 };
@@ -192,15 +192,16 @@ static int read_pool(const struct document *document, const struct doc *node,
                   .expected = "an IPAddressPool");
     if (r <= 0)
         return r < 0 ? r : -EBADMSG;
-    return pools_in_force_add(&desk->pools, object);
+    return pools_in_force_add(&allocator->pools, object);
 }
 
-int desk_state_read(const struct document *document, struct pool_desk *desk, struct faults *faults)
+int allocator_state_read(const struct document *document, struct pool_allocator *allocator,
+                         struct faults *faults)
 {
     static const struct {
         const char *list;
-        int (*read)(const struct document *document, const struct doc *node, struct pool_desk *desk,
-                    struct faults *faults);
+        int (*read)(const struct document *document, const struct doc *node,
+                    struct pool_allocator *allocator, struct faults *faults);
     } parts[] = {
         { "services", read_service },
         { "resting", read_rest },
@@ -212,7 +213,7 @@ int desk_state_read(const struct document *document, struct pool_desk *desk, str
         return known;
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
         doc_each(node, doc_get(document->root, parts[i].list)) {
-            int r = parts[i].read(document, node, desk, faults);
+            int r = parts[i].read(document, node, allocator, faults);
             if (r < 0)
                 return r;
         }

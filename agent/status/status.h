@@ -42,8 +42,8 @@ struct copy_status {
     bool in_force; /* the source has not synced since the start: what the copy says is acted on */
 };
 
-/* Addresses that the kernel announces, and nobody knows whose they are (pools/desk.h): their routes
- * stay. */
+/* Addresses that the kernel announces, and nobody knows whose they are (pools/allocator.h): their
+ * routes stay. */
 struct unowned_status {
     const struct sorted *ips; /* struct ip; NULL: there are none */
 };

@@ -92,7 +92,8 @@ void view_pools(const struct api_state *state, struct text *out)
     vec_each(const struct pool, pool, &state->pools->pools) {
         json_begin_object(&json, NULL);
         write_pool(&json, state, pool);
-        write_refused(&json, pools_in_force_refused(&state->desk->pools, &pool->object->object));
+        write_refused(&json,
+                      pools_in_force_refused(&state->allocator->pools, &pool->object->object));
         write_reserved(&json, pool->object);
         write_addresses(&json, state, pool);
         json_end_object(&json);
@@ -117,7 +118,7 @@ static const struct {
 /* The index of what the address is; -1: it is of no pool, or nobody gives addresses here. */
 static int pool_state(const struct api_state *state, const struct ip *ip)
 {
-    const struct pool *pool = state->desk ? pool_at(state->pools, ip) : NULL;
+    const struct pool *pool = state->allocator ? pool_at(state->pools, ip) : NULL;
     if (!pool)
         return -1;
     if (is_used(state->assignments, ip))

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "client/kube/kube_event.h"
-#include "pools/desk.h"
+#include "pools/allocator.h"
 
 /* The fields of a status that are ours are of this manager: of Services by update, of pools by
  * apply. */

@@ -11,13 +11,13 @@
 void address_conflicts_tell(struct address_job *job)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    if (!job->conflicts_due && job->surveyed == job->desk.edits)
+    if (!job->conflicts_due && job->surveyed == job->allocator.edits)
         return;
-    ip_pool_conflicts(job->job.board->store, &job->desk.table, &faults);
+    ip_pool_conflicts(job->job.board->store, &job->allocator.table, &faults);
     (void)fault_book_replace(job->job.board->faults, job->job.ops->name, "pools", &faults,
                              clock_wall_ms());
     job->conflicts_due = false;
-    job->surveyed = job->desk.edits;
+    job->surveyed = job->allocator.edits;
 }
 
 /* Whether an object may have an address of a pool that the pool is not for. */
@@ -29,7 +29,7 @@ static bool is_intruder(const struct address_job *job, const struct object *obje
     const struct service *service = to_service(object);
     for (uint32_t i = 0; i < service->address_count; i++) {
         if (service->addresses[i].origin == ADDRESS_CLUSTER &&
-            pool_at(&job->desk.table, &service->addresses[i].ip))
+            pool_at(&job->allocator.table, &service->addresses[i].ip))
             return true;
     }
     return false;

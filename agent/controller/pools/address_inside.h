@@ -8,7 +8,7 @@
 #include "controller/pools/address_claims.h"
 #include "controller/pools/address_job.h"
 #include "controller/service_notes.h"
-#include "pools/desk.h"
+#include "pools/allocator.h"
 #include "status/refusals.h"
 
 /* A Service whose status is another than decided, by "namespace/name". */
@@ -24,7 +24,7 @@ enum { ADDRESS_SERVICES, ADDRESS_POOLS, ADDRESS_EVENTS, ADDRESS_LOSSES };
 
 struct address_job {
     struct job job;
-    struct pool_desk desk;
+    struct pool_allocator allocator;
     struct address_claims *claims;
     struct refusals refusals;      /* of Services and pools */
     struct sorted behind;          /* struct behind * */
@@ -34,14 +34,14 @@ struct address_job {
     struct service_notes losses;   /* of address_loss.c */
     struct service_notes counts;   /* of pools: what address_write.c has written last */
     struct faults unreadable;      /* why the record says nothing */
-    bool begun;                    /* the record was read and put into the desk */
+    bool begun;                    /* the record was read and put into the allocator */
     bool conflicts_due;            /* a Node or a clusterIP in a pool came, went or changed */
     uint64_t surveyed;             /* edits of pools of which conflicts were told */
     bool freed;                    /* a status has given an address up since the last round */
     bool needs_claim;              /* some of `behind` are not claimed */
-    uint64_t written;              /* version of the desk in the record */
+    uint64_t written;              /* version of the allocator in the record */
     uint64_t writing;
-    uint64_t counted; /* of the desk, in the status of pools */
+    uint64_t counted; /* of the allocator, in the status of pools */
     char seen[CLAIMS_SEEN_MAX];
     int64_t retry_ms; /* the Services are not known up to `seen` yet */
     int64_t doubt_ms; /* monotonic: then the record is read again; 0: no doubt */

@@ -3,7 +3,8 @@
  * The job that gives Services of type LoadBalancer their addresses out of pools.
  *
  *   leads --> read the record of claims --> Services known up to where it speaks of --> decide
- *   decide (pools/desk.h) --> claim what is new (address_claims.h) --> write the status of Services
+ *   decide (pools/allocator.h) --> claim what is new (address_claims.h) --> write the status of
+ * Services
  *
  * The status of Services is the only store of what they have. The record of claims has what is on
  * its way there, which addresses rest, and the pools in force. A Service is told of an address only
@@ -44,8 +45,8 @@ static struct address_job *to_job(struct job *job)
 
 static void reset(struct address_job *job)
 {
-    pool_desk_done(&job->desk);
-    pool_desk_init(&job->desk);
+    pool_allocator_done(&job->allocator);
+    pool_allocator_init(&job->allocator);
     behind_clear(&job->behind);
     job->chosen = 0;
     faults_done(&job->unreadable);
@@ -95,7 +96,7 @@ static void on_read(void *context, const char *state, const char *seen)
         r = -EBADMSG;
     }
     if (r == 1)
-        r = desk_state_read(document, &job->desk, &job->unreadable);
+        r = allocator_state_read(document, &job->allocator, &job->unreadable);
     if (job->unreadable.list.count)
         fault_raise(&job->unreadable, "ConfigMap fingerpost-addresses",
                     controller_record_unreadable);
@@ -193,7 +194,8 @@ static int fix_claims(struct address_job *job)
             continue;
         const struct object *object = address_object(job, KIND_SERVICE, (*behind)->key);
         const struct assignment *row =
-            object ? assignment_of(&job->desk.assignments, object->namespace, object->name) : NULL;
+            object ? assignment_of(&job->allocator.assignments, object->namespace, object->name)
+                   : NULL;
         if (is_claim(*behind, row))
             continue;
         vec_clear(&(*behind)->claim);
@@ -209,7 +211,7 @@ static int write_state(const struct address_job *job, struct text *ret_state)
 {
     for (size_t rests = RESTS_KEPT;; rests /= 2) {
         text_done(ret_state);
-        desk_state_write(&job->desk, is_claimed_row, (void *)job, rests, ret_state);
+        allocator_state_write(&job->allocator, is_claimed_row, (void *)job, rests, ret_state);
         if (text_error(ret_state) < 0 || ret_state->length < STATE_MAX || rests == 0)
             return text_error(ret_state);
     }
@@ -219,11 +221,11 @@ static int claim(struct address_job *job)
 {
     AUTOTEXT struct text state = { 0 };
     bool more = job->needs_claim && choose(job);
-    if (!more && job->written == pool_desk_version(&job->desk))
+    if (!more && job->written == pool_allocator_version(&job->allocator))
         return 0;
     int r = write_state(job, &state) < 0 ? -ENOMEM : fix_claims(job);
     if (r == 0) {
-        job->writing = pool_desk_version(&job->desk);
+        job->writing = pool_allocator_version(&job->allocator);
         r = address_claims_write(job->claims, text_str(&state), job->seen);
     }
     job->needs_claim |= r < 0;
@@ -238,7 +240,7 @@ static void on_assigned(void *context, const struct assignment *row, const struc
     struct address_job *job = context;
     AUTOFREE char *key = address_key(&service->object);
     if (!key) {
-        job->desk.all = true;
+        job->allocator.all = true;
         return;
     }
     if (assignment_is_foreign(row) || address_status_is(service, row)) {
@@ -251,7 +253,7 @@ static void on_assigned(void *context, const struct assignment *row, const struc
     }
     address_loss_note(job, row, service);
     if (behind_add(&job->behind, key) < 0)
-        job->desk.all = true;
+        job->allocator.all = true;
     vec_each(const struct ip, ip, &row->ips)
         job->needs_claim |= !address_is_told(service, ip);
     (void)job_writer_add(job->job.writers[ADDRESS_SERVICES], key);
@@ -261,18 +263,19 @@ static void on_assigned(void *context, const struct assignment *row, const struc
 
 static int decide(struct address_job *job)
 {
-    const struct pool_desk_inputs inputs = {
+    const struct pool_allocator_inputs inputs = {
         .store = job->job.board->store,
         .load_balancer_class = job->job.board->config->addresses.load_balancer_class,
         .now_ms = clock_wall_ms(),
         .rest_ms = job->job.board->config->addresses.rest_ms,
     };
     const bool rival = !*inputs.load_balancer_class && address_has_rival(job);
-    if (job->desk.pools.objects.count == 0 && store_count(job->job.board->store, KIND_IP_POOL) == 0)
+    if (job->allocator.pools.objects.count == 0 &&
+        store_count(job->job.board->store, KIND_IP_POOL) == 0)
         return 0; /* without pools, addresses are nobody's business here */
-    int r = rival || !pool_desk_is_due(&job->desk)
+    int r = rival || !pool_allocator_is_due(&job->allocator)
                 ? 0
-                : pool_desk_update(&job->desk, &inputs, on_assigned, job);
+                : pool_allocator_update(&job->allocator, &inputs, on_assigned, job);
     address_tell(job, rival);
     if (r == 0)
         address_conflicts_tell(job);
@@ -335,7 +338,7 @@ static int work(struct job *base, const struct job_round *round)
     }
     job->retry_ms = INT64_MAX;
     job->doubt_ms = 0;
-    job->desk.all |= round->all;
+    job->allocator.all |= round->all;
     return decide(job);
 }
 
@@ -363,7 +366,7 @@ static int note(struct job *base, const struct change *change)
     int r = lingers_note(&job->lingers, change);
     if (r < 0 || !job->begun)
         return r;
-    pool_desk_note(&job->desk, change);
+    pool_allocator_note(&job->allocator, change);
     address_conflicts_note(job, change);
     if (object->kind != KIND_SERVICE)
         return 0;
@@ -408,13 +411,13 @@ static void publish(struct job *base, struct job_status *status)
 {
     const struct address_job *job = to_job(base);
     size_t given = 0;
-    for (size_t i = 0; i < job->desk.assignments.rows.count; i++)
-        given += assignment_at(&job->desk.assignments, i)->ips.count > 0;
+    for (size_t i = 0; i < job->allocator.assignments.rows.count; i++)
+        given += assignment_at(&job->allocator.assignments, i)->ips.count > 0;
     const struct job_count counts[] = {
-        { "pools", job->desk.table.pools.count },
+        { "pools", job->allocator.table.pools.count },
         { "services", given },
-        { "pending", job->desk.assignments.pending.count },
-        { "resting", rests_count(&job->desk.assignments.rests) },
+        { "pending", job->allocator.assignments.pending.count },
+        { "resting", rests_count(&job->allocator.assignments.rests) },
         { "behind", job->behind.count },
     };
     memcpy(status->counts, counts, sizeof(counts));
@@ -425,7 +428,7 @@ static void lend(const struct job *base, struct controller_state *state)
 {
     const struct address_job *job = (const struct address_job *)base;
     if (job->begun)
-        state->desk = &job->desk;
+        state->allocator = &job->allocator;
 }
 
 static int64_t next_ms(const struct job *base, int64_t now_ms)
@@ -446,7 +449,7 @@ static bool is_wanted(const struct controller_config *config)
 static void close_job(struct job *base)
 {
     struct address_job *job = to_job(base);
-    pool_desk_done(&job->desk);
+    pool_allocator_done(&job->allocator);
     behind_clear(&job->behind);
     sorted_done(&job->behind);
     service_notes_done(&job->contests);
@@ -468,7 +471,7 @@ static int open_job(struct job *base)
     losses_init(&job->losses);
     refusals_init(&job->refusals);
     job->retry_ms = INT64_MAX;
-    pool_desk_init(&job->desk);
+    pool_allocator_init(&job->allocator);
     const struct address_claims_options claims = { .board = job->job.board,
                                                    .read = on_read,
                                                    .written = on_written,

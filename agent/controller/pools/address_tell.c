@@ -31,7 +31,7 @@ bool address_has_rival(const struct address_job *job)
 /* The cause, in place of one refused removal for each pool that somebody has addresses of. */
 static bool lacks_pools(const struct address_job *job)
 {
-    return job->desk.pools.objects.count > 0 &&
+    return job->allocator.pools.objects.count > 0 &&
            kube_status_is_absent(&job->job.board->status->source.kube, kind_name(KIND_IP_POOL));
 }
 
@@ -43,6 +43,6 @@ void address_tell(const struct address_job *job, bool rival)
     else if (rival)
         fault_raise(&faults, "MetalLB", controller_metallb_alive);
     else
-        pool_desk_faults(&job->desk, &faults);
+        pool_allocator_faults(&job->allocator, &faults);
     (void)fault_book_replace(job->job.board->faults, "addresses", "", &faults, clock_wall_ms());
 }

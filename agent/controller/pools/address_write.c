@@ -74,7 +74,7 @@ static bool is_still_told(const struct address_job *job, const struct service *s
         if (others[i] == service || !address_is_told(others[i], ip))
             continue;
         const struct assignment *row =
-            assignment_of(&job->desk.assignments, object->namespace, object->name);
+            assignment_of(&job->allocator.assignments, object->namespace, object->name);
         if (!row || !has_ip(&row->ips, ip))
             return true;
     }
@@ -148,8 +148,8 @@ static bool has_others(const struct address_job *job, const struct service *serv
     bool outside = false;
     for (uint32_t i = 0; i < service->address_count; i++)
         outside |= service->addresses[i].origin == ADDRESS_LOAD_BALANCER &&
-                   !pool_at(&job->desk.table, &service->addresses[i].ip);
-    return outside || status_is_foreign(&job->desk.table, service);
+                   !pool_at(&job->allocator.table, &service->addresses[i].ip);
+    return outside || status_is_foreign(&job->allocator.table, service);
 }
 
 static int make_status(void *context, const char *key, struct kube_write *write, struct text *body)
@@ -160,7 +160,7 @@ static int make_status(void *context, const char *key, struct kube_write *write,
         return 0;
     const struct service *service = to_service(object);
     const struct assignment *row =
-        assignment_of(&job->desk.assignments, object->namespace, object->name);
+        assignment_of(&job->allocator.assignments, object->namespace, object->name);
     if (row ? assignment_is_foreign(row) || address_status_is(service, row) : !service->assigned) {
         address_forget_refusal(job, object);
         return 0;
@@ -179,7 +179,7 @@ static void note_contest(struct address_job *job, const char *key)
 {
     const struct object *object = address_object(job, KIND_SERVICE, key);
     const struct assignment *row =
-        object ? assignment_of(&job->desk.assignments, object->namespace, object->name) : NULL;
+        object ? assignment_of(&job->allocator.assignments, object->namespace, object->name) : NULL;
     if (row && row->ips.count &&
         contests_note(&job->contests, to_service(object), &row->ips, clock_mono_ms()))
         job->job.board->wake(job->job.board->context);
@@ -229,9 +229,9 @@ static int make_pool(void *context, const char *key, struct kube_write *write, s
 {
     struct address_job *job = context;
     const struct object *object = address_object(job, KIND_IP_POOL, key);
-    const struct pool *pool = object ? pool_desk_find(&job->desk, object) : NULL;
+    const struct pool *pool = object ? pool_allocator_find(&job->allocator, object) : NULL;
     struct pool_use use;
-    if (!pool || pool_use_count(&job->desk.assignments, &job->desk.table, pool, &use) < 0)
+    if (!pool || pool_use_count(&job->allocator.assignments, &job->allocator.table, pool, &use) < 0)
         return 0;
     const struct ip_pool_counts counts = address_pool_counts(&use);
     if (pool_says(&job->counts, object, &counts)) {
@@ -254,16 +254,16 @@ static bool told_pool(void *context, const char *key, const struct kube_told *to
 int address_count_pools(struct address_job *job)
 {
     int r = 0;
-    if (job->counted == pool_desk_version(&job->desk))
+    if (job->counted == pool_allocator_version(&job->allocator))
         return 0;
-    if (service_notes_count(&job->counts) > job->desk.table.pools.count)
+    if (service_notes_count(&job->counts) > job->allocator.table.pools.count)
         service_notes_clear(&job->counts); /* some pools are gone */
-    vec_each(const struct pool, pool, &job->desk.table.pools) {
+    vec_each(const struct pool, pool, &job->allocator.table.pools) {
         AUTOFREE char *key = address_key(&pool->object->object);
         if (r == 0)
             r = key ? job_writer_add(job->job.writers[ADDRESS_POOLS], key) : -ENOMEM;
     }
-    job->counted = pool_desk_version(&job->desk);
+    job->counted = pool_allocator_version(&job->allocator);
     return r;
 }
 
@@ -275,7 +275,7 @@ static int make_event(void *context, const char *key, struct kube_write *write, 
     struct address_job *job = context;
     const struct object *object = address_object(job, KIND_SERVICE, key);
     const struct assignment *row =
-        object ? assignment_of(&job->desk.assignments, object->namespace, object->name) : NULL;
+        object ? assignment_of(&job->allocator.assignments, object->namespace, object->name) : NULL;
     if (!row || !assignment_is_pending(row))
         return 0;
     const int64_t now_wall_ms = clock_wall_ms();

@@ -6,7 +6,7 @@
  * table. What is decided stands in the turns and in the table, and is taken over into the rows at
  * the end by steps that can't fail. Lack of memory costs nobody an address: the rows are as they
  * were, and the next update makes the table anew of them. Called by `agentctl plan` and by whoever
- * gives addresses (pool_desk.h).
+ * gives addresses (pool_allocator.h).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -146,10 +146,11 @@ static void a_pools_counts_are_written_while_it_is_there(void **state)
     run_job(fx, count_of(fx, status) > 0);
     const struct address_job *job = (const struct address_job *)fx->job;
     const struct object *object = store_get(fx->store, KIND_IP_POOL, "lb", "lb");
-    assert_ptr_equal(pool_desk_find(&job->desk, object), &job->desk.table.pools.items[0]);
+    assert_ptr_equal(pool_allocator_find(&job->allocator, object),
+                     &job->allocator.table.pools.items[0]);
     take_out(fx, KIND_SERVICE, "web");
     take_out(fx, KIND_IP_POOL, "lb");
-    run_job(fx, job->desk.table.pools.count == 0 && is_quiet(fx));
+    run_job(fx, job->allocator.table.pools.count == 0 && is_quiet(fx));
 }
 
 /* What there is to write to pools has been written. */

@@ -98,7 +98,7 @@ static void the_record_is_bounded(void **state)
     sorted_each(struct behind *const, behind, &job->behind)
         chosen += (*behind)->chosen;
     assert_int_equal(chosen, KEPT);
-    run_job(fx, job->desk.assignments.rows.count == SERVICES && is_quiet(fx));
+    run_job(fx, job->allocator.assignments.rows.count == SERVICES && is_quiet(fx));
     assert_true(count_of(fx, "PATCH /api/v1/namespaces/n/configmaps/") < 20);
     assert_int_equal(count_of(fx, "PATCH /api/v1/namespaces/default/services/"), SERVICES);
 }
@@ -124,8 +124,8 @@ static void a_record_with_the_longest_names_fits(void **state)
                          { 0xfd, 1, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb,
                            0xcc, 0xdd, (uint8_t)(0x10 + i / 256), (uint8_t)(i % 256) } };
         (void)snprintf(name, sizeof(name), "%063d", i);
-        assert_int_equal(assignments_rest(&job->desk.assignments, &ip, clock_wall_ms(), name, name),
-                         0);
+        assert_int_equal(
+            assignments_rest(&job->allocator.assignments, &ip, clock_wall_ms(), name, name), 0);
     }
     put_service(fx, "web");
     run_job(fx, has(fx, "web", "198.18.99.0"));
