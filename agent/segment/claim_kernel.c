@@ -46,7 +46,7 @@ static int find_wanted(const struct claims *claims, struct sorted *wanted)
             const struct kept_address one = {
                 .ifindex = address->ifindex,
                 .ip = address->ip,
-                .until_ms = tenure_until_ms(&(*claim)->tenure),
+                .until_ms = lease_until_ms(&(*claim)->lease),
             };
             if (r == 0 && address->ifindex && announcing_may_install(&address->announcing))
                 r = sorted_put(wanted, &one);
@@ -126,7 +126,7 @@ static void follow_kept(struct claims *claims, int64_t now_ms)
             claims->options.counts->held += address->installed;
             any |= address->installed;
         }
-        tenure_installed(&(*claim)->tenure, any);
+        lease_installed(&(*claim)->lease, any);
     }
 }
 

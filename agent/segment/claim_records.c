@@ -62,7 +62,7 @@ static int64_t own_delay_ms(const struct claims *claims, const char *key)
 static int64_t due_ms(const struct claims *claims, const struct lease_record *record,
                       int64_t now_ms)
 {
-    const struct tenure_rules *rules = &claims->options.rules;
+    const struct lease_rules *rules = &claims->options.rules;
     int64_t bound_ms = record->duration_s ? record->duration_s * SECOND_MS : rules->duration_ms;
     if (record->coordinated)
         return INT64_MAX;

@@ -6,7 +6,7 @@
  *
  * One request per key is under way at a time. Its answer is told once, from the loop, never from
  * within the call that asked; a request that is cancelled is told nothing, and may be done all the
- * same. Nothing is repeated here: plan/claims/tenure.h decides what is asked next.
+ * same. Nothing is repeated here: plan/claims/lease_state.h decides what is asked next.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ struct claim_answer {
     enum claim_outcome outcome;
     const struct lease_record *record; /* CLAIM_DONE of a reading: what there is; else NULL */
     const char *version;               /* CLAIM_DONE: what the store has now; else "" */
-    /* CLAIM_ABSENT: since when every record was seen to come and go without a gap (tenure.h);
+    /* CLAIM_ABSENT: since when every record was seen to come and go without a gap (lease.h);
      * CLOCK_BOOTTIME; INT64_MAX: nobody watches. */
     int64_t since_ms;
     const char *why, *remedy; /* CLAIM_FAILED: in words; `remedy` is static, or NULL */

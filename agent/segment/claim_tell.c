@@ -27,7 +27,7 @@ static enum claim_state state_of(const struct own_claim *claim, const struct cla
                                                                                : CLAIM_TAKING;
     if (*holder && strcmp(holder, claim->claims->node) != 0)
         return CLAIM_OTHER;
-    return claim->tenure.rank < 0 ? CLAIM_BARRED : CLAIM_WAITING;
+    return claim->lease.rank < 0 ? CLAIM_BARRED : CLAIM_WAITING;
 }
 
 /* ---- Rows ---- */
@@ -60,18 +60,18 @@ static const char *why_barred(const struct own_claim *claim, const struct claim_
 /* Why this node has not got what no other node has. */
 static const char *why_waiting(const struct own_claim *claim)
 {
-    const struct tenure *tenure = &claim->tenure;
+    const struct lease *lease = &claim->lease;
     if (claim->trouble[0])
         return claim->trouble;
     if (claim->slowest_ms)
         return "its store is too slow for it: see agentctl faults";
-    if (tenure->sight == TENURE_UNKNOWN)
+    if (lease->sight == LEASE_UNKNOWN)
         return "its record was not read yet";
-    if (tenure->sight == TENURE_ABSENT || claim_is_anothers(claim))
+    if (lease->sight == LEASE_ABSENT || claim_is_anothers(claim))
         return "its last holder may have it still";
-    if (!tenure->seen.holder[0])
+    if (!lease->seen.holder[0])
         return "it is free, and asked for";
-    return tenure->acquired_wall_ms
+    return lease->acquired_wall_ms
                ? "this node's own renewal was not answered yet"
                : "this node had it before it started, and waits for that to end";
 }
@@ -84,7 +84,7 @@ static void say_why(const struct own_claim *claim, const struct claim_address *a
         say_taken(address, row);
         return;
     }
-    if (row->state == CLAIM_BARRED || (row->state == CLAIM_OTHER && claim->tenure.rank < 0))
+    if (row->state == CLAIM_BARRED || (row->state == CLAIM_OTHER && claim->lease.rank < 0))
         words = why_barred(claim, address);
     else if (row->state == CLAIM_OTHER)
         words = "another node has it";
@@ -100,14 +100,14 @@ int claims_rows(const struct claims *claims, claim_row_list *ret_rows)
     AUTOVEC claim_row_list rows = { 0 };
     int64_t now_ms = clock_boot_ms();
     vec_each(struct own_claim *const, claim, &claims->list) {
-        const struct tenure *tenure = &(*claim)->tenure;
+        const struct lease *lease = &(*claim)->lease;
         const char *holder = claim_holder(*claim, now_ms);
         vec_each(const struct claim_address, address, &(*claim)->addresses) {
             struct claim_row row = {
                 .ip = address->ip,
                 .state = state_of(*claim, address, holder),
                 .since_wall_ms = (*claim)->since_wall_ms,
-                .renewed_ms = tenure->renewed ? tenure->renewed_ms : 0,
+                .renewed_ms = lease->renewed ? lease->renewed_ms : 0,
             };
             (void)snprintf(row.key, sizeof(row.key), "%s", (*claim)->key);
             memcpy(row.service, address->service, sizeof(row.service));
@@ -190,13 +190,13 @@ static const struct own_claim *slow(const struct claims *claims)
 static void add_slow(const struct claims *claims, const struct own_claim *claim,
                      struct faults *faults)
 {
-    const struct tenure_rules *rules = &claim->tenure.rules;
+    const struct lease_rules *rules = &claim->lease.rules;
     char place[HOLDING_KEY_MAX + 16];
     (void)snprintf(place, sizeof(place), "%s %s", claims->options.store.ops->name, claim->key);
     char took[24], keepable[24];
     (void)snprintf(took, sizeof(took), "%.1f", (double)claim->slowest_ms / SECOND_MS);
     (void)snprintf(keepable, sizeof(keepable), "%.1f",
-                   (double)tenure_keepable_ms(rules) / SECOND_MS);
+                   (double)lease_keepable_ms(rules) / SECOND_MS);
     fault_raise(faults, place, claim_store_slow,
                 .how = claim->failures ? "was not answered in" : "took", .took = took,
                 .duration = rules->duration_ms / SECOND_MS, .keepable = keepable);
@@ -246,13 +246,13 @@ static void tell_stuck(const struct claims *claims)
     char place[HOLDING_KEY_MAX + 16];
     const int64_t now_ms = clock_boot_ms();
     vec_each(struct own_claim *const, claim, &claims->list) {
-        const struct tenure *tenure = &(*claim)->tenure;
+        const struct lease *lease = &(*claim)->lease;
         if (claim_stuck_ms(*claim) > now_ms)
             continue;
         (void)snprintf(place, sizeof(place), "%s %s", claims->options.store.ops->name,
                        (*claim)->key);
-        fault_raise(&faults, place, claim_record_stuck, .holder = tenure->seen.holder,
-                    .minutes = (tenure->bound_ms + MINUTE_MS - 1) / MINUTE_MS);
+        fault_raise(&faults, place, claim_record_stuck, .holder = lease->seen.holder,
+                    .minutes = (lease->bound_ms + MINUTE_MS - 1) / MINUTE_MS);
     }
     tell(claims, "records", &faults);
 }

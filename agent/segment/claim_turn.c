@@ -23,10 +23,10 @@ enum {
 /* Who has it or, if that was another, who gave it back: it is not to be waited for. */
 static const char *holder_of(const struct own_claim *claim)
 {
-    const struct tenure *tenure = &claim->tenure;
-    if (tenure->sight != TENURE_THERE)
+    const struct lease *lease = &claim->lease;
+    if (lease->sight != LEASE_THERE)
         return "";
-    return tenure->seen.holder[0] ? tenure->seen.holder : claim->gave_back;
+    return lease->seen.holder[0] ? lease->seen.holder : claim->gave_back;
 }
 
 static struct placement placement_of(const struct own_claim *claim)
@@ -81,7 +81,7 @@ static void seek_holder(struct own_claim *claim, int64_t now_ms)
 /* A foreign claim on the wire had the store asked, which says that the right is still there. */
 static void confirm(struct own_claim *claim, int64_t now_ms)
 {
-    if (claim->tenure.stale || claim->tenure.asked != TENURE_WAIT)
+    if (claim->lease.stale || claim->lease.asked != LEASE_WAIT)
         return;
     vec_each(struct claim_address, address, &claim->addresses)
         announcing_confirmed(&address->announcing, now_ms);
@@ -90,23 +90,23 @@ static void confirm(struct own_claim *claim, int64_t now_ms)
 /* Before it is asked whether another node comes first: that counts from now on. */
 static void note_gained(struct own_claim *claim, int64_t now_ms)
 {
-    if (!claim->has_right && tenure_lifetime_s(&claim->tenure, now_ms) > 0)
+    if (!claim->has_right && lease_lifetime_s(&claim->lease, now_ms) > 0)
         claim->held_since_ms = now_ms;
 }
 
 bool claim_is_anothers(const struct own_claim *claim)
 {
-    const struct lease_record *seen = &claim->tenure.seen;
-    return claim->tenure.sight == TENURE_THERE && seen->holder[0] &&
+    const struct lease_record *seen = &claim->lease.seen;
+    return claim->lease.sight == LEASE_THERE && seen->holder[0] &&
            strcmp(seen->holder, claim->claims->node) != 0;
 }
 
 /* What another has is not written here, so nothing tells any more whether it could be. */
 static void note_pace(struct own_claim *claim, int64_t now_ms)
 {
-    int64_t slow_ms = tenure_slow_ms(&claim->tenure, now_ms);
+    int64_t slow_ms = lease_slow_ms(&claim->lease, now_ms);
     claim->slowest_ms = slow_ms ? MAX(claim->slowest_ms, slow_ms) : 0;
-    if (!claim_is_anothers(claim) || now_ms >= tenure_others_end_ms(&claim->tenure))
+    if (!claim_is_anothers(claim) || now_ms >= lease_others_end_ms(&claim->lease))
         return;
     claim->not_written = 0;
     if (claim->failures == 0)
@@ -115,21 +115,21 @@ static void note_pace(struct own_claim *claim, int64_t now_ms)
 
 static void note_holder(struct own_claim *claim)
 {
-    const struct lease_record *seen = &claim->tenure.seen;
-    if (claim->tenure.sight == TENURE_THERE && seen->holder[0] &&
+    const struct lease_record *seen = &claim->lease.seen;
+    if (claim->lease.sight == LEASE_THERE && seen->holder[0] &&
         strcmp(seen->holder, claim->passed_over) == 0)
         claim->passed_over[0] = '\0'; /* it has it after all */
-    if (claim->tenure.sight == TENURE_THERE && seen->holder[0])
+    if (claim->lease.sight == LEASE_THERE && seen->holder[0])
         (void)snprintf(claim->gave_back, sizeof(claim->gave_back), "%s",
                        strcmp(seen->holder, claim->claims->node) == 0 ? "" : seen->holder);
 }
 
 const char *claim_holder(const struct own_claim *claim, int64_t now_ms)
 {
-    const struct tenure *tenure = &claim->tenure;
+    const struct lease *lease = &claim->lease;
     bool heard = claim->claims->hears && claim->failures == 0;
-    bool over = heard && now_ms >= tenure_others_end_ms(tenure);
-    return tenure->sight == TENURE_THERE && !over ? tenure->seen.holder : "";
+    bool over = heard && now_ms >= lease_others_end_ms(lease);
+    return lease->sight == LEASE_THERE && !over ? lease->seen.holder : "";
 }
 
 /* A store with many requests before it answers late, here and to whoever comes first. */
@@ -141,10 +141,10 @@ void claims_pace(struct claims *claims, int64_t now_ms)
         if (!(*claim)->request)
             continue;
         claims->asking++;
-        answer_ms = MAX(answer_ms, now_ms - (*claim)->tenure.asked_ms);
+        answer_ms = MAX(answer_ms, now_ms - (*claim)->lease.asked_ms);
     }
     vec_each(struct own_claim *const, claim, &claims->list)
-        tenure_pace(&(*claim)->tenure, answer_ms);
+        lease_pace(&(*claim)->lease, answer_ms);
 }
 
 /* Whether advertisements or the configuration keep this node from it and, where they name nodes,
@@ -172,8 +172,8 @@ void claim_rank(struct own_claim *claim, int64_t now_ms)
     note_pace(claim, now_ms);
     const struct placement placement = placement_of(claim);
     bool may = claim->wanted && claim->reason == PLACEMENT_MAY && can_speak(claim);
-    tenure_rank(&claim->tenure, may ? placement_rank(&placement, now_ms) : TENURE_NO_RANK, now_ms);
-    follow_right(claim, tenure_lifetime_s(&claim->tenure, now_ms) > 0, now_ms);
+    lease_rank(&claim->lease, may ? placement_rank(&placement, now_ms) : LEASE_NO_RANK, now_ms);
+    follow_right(claim, lease_lifetime_s(&claim->lease, now_ms) > 0, now_ms);
     if (claim->has_right)
         confirm(claim, now_ms);
     seek_holder(claim, now_ms);
@@ -185,12 +185,12 @@ void claim_rank(struct own_claim *claim, int64_t now_ms)
 /* A write that was given up says for how long, and what that means. */
 static void note_trouble(struct own_claim *claim, const struct claim_answer *answer, bool given_up)
 {
-    const struct tenure_rules *rules = &claim->tenure.rules;
+    const struct lease_rules *rules = &claim->lease.rules;
     char limit[64] = "";
     if (given_up)
         (void)snprintf(
             limit, sizeof(limit), "; a claim of %" PRId64 " s can't be kept above %.1f s",
-            rules->duration_ms / SECOND_MS, (double)tenure_keepable_ms(rules) / SECOND_MS);
+            rules->duration_ms / SECOND_MS, (double)lease_keepable_ms(rules) / SECOND_MS);
     (void)snprintf(claim->trouble, sizeof(claim->trouble), "%s%s", answer->why, limit);
     claim->remedy = answer->remedy;
 }
@@ -198,9 +198,9 @@ static void note_trouble(struct own_claim *claim, const struct claim_answer *ans
 /* A write that is stored leaves the record at another version. */
 static bool is_unstored(const struct own_claim *claim, const struct claim_answer *answer)
 {
-    const struct tenure *tenure = &claim->tenure;
-    return tenure->asked != TENURE_READ && answer->outcome == CLAIM_DONE &&
-           strcmp(answer->version, tenure->version) == 0;
+    const struct lease *lease = &claim->lease;
+    return lease->asked != LEASE_READ && answer->outcome == CLAIM_DONE &&
+           strcmp(answer->version, lease->version) == 0;
 }
 
 /* A conflict says that the record is another by now, and so does a success. Where a reading finds
@@ -229,11 +229,11 @@ static void judge_conflict(struct own_claim *claim, const struct claim_answer *a
 
 static void note_conflict(struct own_claim *claim, bool unstored)
 {
-    const struct tenure *tenure = &claim->tenure;
+    const struct lease *lease = &claim->lease;
     claim->conflicted = true;
     claim->unstored = unstored;
     (void)snprintf(claim->conflict, sizeof(claim->conflict), "%s",
-                   tenure->asked == TENURE_CREATE ? "" : tenure->version);
+                   lease->asked == LEASE_CREATE ? "" : lease->version);
 }
 
 /*
@@ -242,10 +242,10 @@ static void note_conflict(struct own_claim *claim, bool unstored)
  */
 static void note_outcome(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
 {
-    const struct tenure *tenure = &claim->tenure;
+    const struct lease *lease = &claim->lease;
     bool failed = answer->outcome == CLAIM_FAILED;
-    bool is_write = tenure->asked != TENURE_READ;
-    int64_t took_ms = now_ms - tenure->asked_ms;
+    bool is_write = lease->asked != LEASE_READ;
+    int64_t took_ms = now_ms - lease->asked_ms;
     claim->failures = failed ? claim->failures + 1 : 0;
     if (!is_write)
         judge_conflict(claim, answer);
@@ -258,7 +258,7 @@ static void note_outcome(struct own_claim *claim, const struct claim_answer *ans
     claim->cut_off |= failed || took_ms >= LATE_MS;
     claim->claims->options.counts->failures += failed;
     if (failed)
-        note_trouble(claim, answer, is_write && took_ms >= tenure_keepable_ms(&tenure->rules));
+        note_trouble(claim, answer, is_write && took_ms >= lease_keepable_ms(&lease->rules));
     else if (claim->not_written == 0)
         claim->trouble[0] = '\0';
 }
@@ -267,23 +267,23 @@ static void take_failure(struct own_claim *claim, const struct claim_answer *ans
 {
     uint32_t random = 0; /* as early in the boot: the longest pause */
     (void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
-    tenure_draw(&claim->tenure, random);
+    lease_draw(&claim->lease, random);
     if (is_unstored(claim, answer))
-        tenure_wrote(&claim->tenure, answer->version, now_ms);
+        lease_wrote(&claim->lease, answer->version, now_ms);
     else if (answer->refused)
-        tenure_refused(&claim->tenure, answer->retry_after_ms, now_ms);
+        lease_refused(&claim->lease, answer->retry_after_ms, now_ms);
     else
-        tenure_failed(&claim->tenure, answer->outcome == CLAIM_CONFLICT, now_ms);
+        lease_failed(&claim->lease, answer->outcome == CLAIM_CONFLICT, now_ms);
 }
 
 static void take_read(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
 {
     claim->read_ms = now_ms;
     if (answer->outcome == CLAIM_DONE)
-        tenure_saw(&claim->tenure, answer->record, answer->version, now_ms);
+        lease_saw(&claim->lease, answer->record, answer->version, now_ms);
     else if (answer->outcome == CLAIM_ABSENT)
-        tenure_absent(&claim->tenure, MIN(MAX(answer->since_ms, claim->claims->woke_ms), now_ms),
-                      now_ms);
+        lease_absent(&claim->lease, MIN(MAX(answer->since_ms, claim->claims->woke_ms), now_ms),
+                     now_ms);
     else
         take_failure(claim, answer, now_ms);
 }
@@ -303,10 +303,10 @@ static void pass_over(struct own_claim *claim, const char *node, int64_t first_m
  */
 static void note_passed_over(struct own_claim *claim, int64_t now_ms)
 {
-    const struct lease_record *seen = &claim->tenure.seen;
+    const struct lease_record *seen = &claim->lease.seen;
     const struct placement placement = placement_of(claim);
     const char *first = placement_first(&placement);
-    if (claim->tenure.asked != TENURE_UPDATE || placement.failback_ms < 0 ||
+    if (claim->lease.asked != LEASE_UPDATE || placement.failback_ms < 0 ||
         strcmp(seen->holder, claim->claims->node) == 0)
         return;
     if (seen->holder[0])
@@ -318,9 +318,9 @@ static void note_passed_over(struct own_claim *claim, int64_t now_ms)
 static void take_written(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
 {
     note_passed_over(claim, now_ms);
-    bool released = claim->tenure.asked == TENURE_RELEASE;
-    claim_records_note(claim->claims, claim->key, &claim->tenure.wish, answer->version, released);
-    tenure_wrote(&claim->tenure, answer->version, now_ms);
+    bool released = claim->lease.asked == LEASE_RELEASE;
+    claim_records_note(claim->claims, claim->key, &claim->lease.wish, answer->version, released);
+    lease_wrote(&claim->lease, answer->version, now_ms);
 }
 
 static void on_told(void *context, const struct claim_answer *answer)
@@ -328,9 +328,9 @@ static void on_told(void *context, const struct claim_answer *answer)
     struct own_claim *claim = context;
     int64_t now_ms = clock_boot_ms();
     claim->request = NULL;
-    claim->claims->answer_ms = now_ms - claim->tenure.asked_ms;
+    claim->claims->answer_ms = now_ms - claim->lease.asked_ms;
     note_outcome(claim, answer, now_ms);
-    if (claim->tenure.asked == TENURE_READ)
+    if (claim->lease.asked == LEASE_READ)
         take_read(claim, answer, now_ms);
     else if (answer->outcome == CLAIM_DONE && !is_unstored(claim, answer))
         take_written(claim, answer, now_ms);
@@ -340,10 +340,10 @@ static void on_told(void *context, const struct claim_answer *answer)
 }
 
 /* As others make them all the time: whatever is due is due later than it was. */
-static bool is_renewal(const struct tenure *tenure, const struct lease_record *record)
+static bool is_renewal(const struct lease *lease, const struct lease_record *record)
 {
-    const struct lease_record *seen = &tenure->seen;
-    return record && record->holder[0] && tenure->sight == TENURE_THERE && !tenure->stale &&
+    const struct lease_record *seen = &lease->seen;
+    return record && record->holder[0] && lease->sight == LEASE_THERE && !lease->stale &&
            strcmp(seen->holder, record->holder) == 0 && seen->duration_s == record->duration_s &&
            seen->coordinated == record->coordinated;
 }
@@ -351,38 +351,38 @@ static bool is_renewal(const struct tenure *tenure, const struct lease_record *r
 void claim_heard(struct own_claim *claim, const struct lease_record *record, const char *version,
                  int64_t now_ms)
 {
-    bool renewal = is_renewal(&claim->tenure, record);
-    tenure_heard(&claim->tenure, record, version, now_ms);
-    if (!renewal || claim->tenure.stale)
+    bool renewal = is_renewal(&claim->lease, record);
+    lease_heard(&claim->lease, record, version, now_ms);
+    if (!renewal || claim->lease.stale)
         deferred_schedule(claim->claims->turn);
 }
 
 /* ---- Questions ---- */
 
-static int send_step(struct own_claim *claim, enum tenure_step step)
+static int send_step(struct own_claim *claim, enum lease_step step)
 {
-    const struct tenure *tenure = &claim->tenure;
+    const struct lease *lease = &claim->lease;
     const struct claim_store *store = &claim->claims->options.store;
-    const bool is_change = step == TENURE_UPDATE || step == TENURE_RELEASE;
+    const bool is_change = step == LEASE_UPDATE || step == LEASE_RELEASE;
     const struct claim_ask ask = {
         .key = claim->key,
-        .wish = step == TENURE_READ ? NULL : &tenure->wish,
-        .over = is_change ? &tenure->seen : NULL,
-        .version = is_change ? tenure->version : NULL,
-        .limit_ms = tenure_limit_ms(tenure),
+        .wish = step == LEASE_READ ? NULL : &lease->wish,
+        .over = is_change ? &lease->seen : NULL,
+        .version = is_change ? lease->version : NULL,
+        .limit_ms = lease_limit_ms(lease),
         .told = on_told,
         .context = claim,
     };
     switch (step) {
-    case TENURE_READ:
+    case LEASE_READ:
         return store->ops->read(store->data, &ask, &claim->request);
-    case TENURE_CREATE:
+    case LEASE_CREATE:
         return store->ops->create(store->data, &ask, &claim->request);
-    case TENURE_UPDATE:
+    case LEASE_UPDATE:
         return store->ops->update(store->data, &ask, &claim->request);
-    case TENURE_RELEASE:
+    case LEASE_RELEASE:
         return store->ops->release(store->data, &ask, &claim->request);
-    case TENURE_WAIT:
+    case LEASE_WAIT:
         break;
     }
     return 0;
@@ -390,8 +390,8 @@ static int send_step(struct own_claim *claim, enum tenure_step step)
 
 void claim_ask(struct own_claim *claim, int64_t now_ms)
 {
-    enum tenure_step step = tenure_next(&claim->tenure, now_ms, clock_wall_ms());
-    if (step == TENURE_WAIT)
+    enum lease_step step = lease_next(&claim->lease, now_ms, clock_wall_ms());
+    if (step == LEASE_WAIT)
         return;
     claim->claims->options.counts->requests++;
     int r = send_step(claim, step);
@@ -401,7 +401,7 @@ void claim_ask(struct own_claim *claim, int64_t now_ms)
     }
     const struct claim_answer failed = { .outcome = CLAIM_FAILED, .why = strerror(-r) };
     note_outcome(claim, &failed, now_ms);
-    tenure_failed(&claim->tenure, false, now_ms);
+    lease_failed(&claim->lease, false, now_ms);
 }
 
 enum turn {
@@ -414,11 +414,11 @@ enum turn {
 /* What was read has to be read again if it is not written at once. */
 static enum turn turn_of(const struct own_claim *claim, int64_t now_ms)
 {
-    const struct tenure *tenure = &claim->tenure;
-    if (claim->has_right || tenure->acquired_wall_ms != 0 ||
-        now_ms - claim->read_ms < tenure->rules.retry_ms)
+    const struct lease *lease = &claim->lease;
+    if (claim->has_right || lease->acquired_wall_ms != 0 ||
+        now_ms - claim->read_ms < lease->rules.retry_ms)
         return TURN_OWN;
-    return tenure->rank == 0 ? TURN_FIRST : TURN_REST;
+    return lease->rank == 0 ? TURN_FIRST : TURN_REST;
 }
 
 /* Round and round, from the last for which there was no room. */
@@ -450,14 +450,14 @@ void claims_ask(struct claims *claims, int64_t now_ms)
  */
 int64_t claim_stuck_ms(const struct own_claim *claim)
 {
-    const struct tenure *tenure = &claim->tenure;
-    int64_t patience_ms = tenure->rules.duration_ms + tenure->rules.late_ms;
-    const char *holder = tenure->seen.holder;
-    if (tenure->rank < 0 || tenure->sight != TENURE_THERE || !holder[0] ||
-        strcmp(holder, claim->claims->node) == 0 || tenure->bound_ms <= patience_ms)
+    const struct lease *lease = &claim->lease;
+    int64_t patience_ms = lease->rules.duration_ms + lease->rules.late_ms;
+    const char *holder = lease->seen.holder;
+    if (lease->rank < 0 || lease->sight != LEASE_THERE || !holder[0] ||
+        strcmp(holder, claim->claims->node) == 0 || lease->bound_ms <= patience_ms)
         return INT64_MAX;
     bool may = claim->others && contenders_find(claim->others, holder);
-    return tenure->changed_ms + (may ? MAX(patience_ms, tenure->bound_ms * 2 / 3) : patience_ms);
+    return lease->changed_ms + (may ? MAX(patience_ms, lease->bound_ms * 2 / 3) : patience_ms);
 }
 
 int64_t claim_nobody_ms(const struct own_claim *claim)
@@ -475,22 +475,21 @@ int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
 {
     const struct placement placement = placement_of(claim);
     bool is_full = claim->claims->asking >= ASKING_MOST; /* then an answer is waited for */
-    int64_t next_ms = is_full ? INT64_MAX : tenure_next_ms(&claim->tenure);
+    int64_t next_ms = is_full ? INT64_MAX : lease_next_ms(&claim->lease);
     next_ms = MIN(next_ms, ahead(placement_next_ms(&placement), now_ms));
     next_ms = MIN(next_ms, ahead(claim_stuck_ms(claim), now_ms));
     next_ms = MIN(next_ms, ahead(claim_nobody_ms(claim), now_ms));
-    next_ms = MIN(next_ms, ahead(tenure_others_end_ms(&claim->tenure), now_ms));
+    next_ms = MIN(next_ms, ahead(lease_others_end_ms(&claim->lease), now_ms));
     vec_each(const struct claim_address, address, &claim->addresses) {
         if (address->announcing.state != ANNOUNCING_IDLE)
             next_ms = MIN(next_ms, announcing_due_ms(&address->announcing));
     }
     /* Less than a second of it is nothing that the kernel could keep. */
-    return claim->has_right ? MIN(next_ms, tenure_until_ms(&claim->tenure) - SECOND_MS + 1)
-                            : next_ms;
+    return claim->has_right ? MIN(next_ms, lease_until_ms(&claim->lease) - SECOND_MS + 1) : next_ms;
 }
 
 bool claim_is_over(const struct own_claim *claim)
 {
-    return !claim->wanted && !claim->request && !claim->has_right && !claim->tenure.installed &&
-           tenure_next_ms(&claim->tenure) == INT64_MAX;
+    return !claim->wanted && !claim->request && !claim->has_right && !claim->lease.installed &&
+           lease_next_ms(&claim->lease) == INT64_MAX;
 }

@@ -30,7 +30,7 @@ static void speak(struct own_claim *claim, struct claim_address *address, enum a
                          address->mac);
         return;
     }
-    if (!address->installed || now_ms >= tenure_until_ms(&claim->tenure))
+    if (!address->installed || now_ms >= lease_until_ms(&claim->lease))
         return;
     counts->announcements++;
     (void)wires_send(claims->wires, address->ifindex, SEGMENT_ANNOUNCE, &address->ip, address->mac);
@@ -67,7 +67,7 @@ static void hear(struct own_claim *claim, struct claim_address *address,
     claim->claims->options.counts->conflicts++;
     /* It is not told what there is: it looks itself. */
     if (address->announcing.state == ANNOUNCING_DOUBTED)
-        tenure_heard(&claim->tenure, NULL, "", now_ms);
+        lease_heard(&claim->lease, NULL, "", now_ms);
     deferred_schedule(claim->claims->turn);
 }
 

@@ -27,9 +27,9 @@ enum {
     JUMP_MS = 200,
 };
 
-struct tenure_rules claims_rules(int64_t duration_ms)
+struct lease_rules claims_rules(int64_t duration_ms)
 {
-    struct tenure_rules rules = tenure_rules_default;
+    struct lease_rules rules = lease_rules_default;
     rules.duration_ms = duration_ms;
     return rules;
 }
@@ -62,7 +62,7 @@ static struct own_claim *claim_made(struct claims *claims, const char *key)
     claims->list.count++;
     claim->claims = claims;
     (void)snprintf(claim->key, sizeof(claim->key), "%s", key);
-    tenure_begin(&claim->tenure, &claims->options.rules, claims->node, 0);
+    lease_begin(&claim->lease, &claims->options.rules, claims->node, 0);
     return claim;
 }
 
@@ -127,7 +127,7 @@ static void inherit(struct own_claim *claim)
         until_ms = until_ms && kept_ms ? MIN(until_ms, kept_ms) : MAX(until_ms, kept_ms);
     }
     if (until_ms)
-        tenure_begin(&claim->tenure, &claim->claims->options.rules, claim->claims->node, until_ms);
+        lease_begin(&claim->lease, &claim->claims->options.rules, claim->claims->node, until_ms);
 }
 
 static int take(struct claims *claims, const struct holding *holding, int64_t now_ms)
@@ -184,7 +184,7 @@ static void note_slept(struct claims *claims, int64_t slept_ms, int64_t now_ms)
     claims->look = true;
     claims->woke_ms = now_ms;
     vec_each(struct own_claim *const, claim, &claims->list)
-        tenure_slept(&(*claim)->tenure, slept_ms, now_ms);
+        lease_slept(&(*claim)->lease, slept_ms, now_ms);
 }
 
 /* A machine that slept has its addresses for as long again as it slept, and has heard nothing. */

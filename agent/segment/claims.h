@@ -2,7 +2,8 @@
 /*
  * Has this node's share of the claimed addresses: asks the store for the right to each, probes for
  * it, has the kernel keep it while the right lasts, says on the wire that it is here, and gives it
- * back. What a claim is comes from plan/claims/holdings.h, the right from plan/claims/tenure.h.
+ * back. What a claim is comes from plan/claims/holdings.h, the right from
+ * plan/claims/lease_state.h.
  *
  * When it ends, nothing is given back: the kernel keeps each address until its time is over, and
  * the next agent goes on with it.
@@ -14,7 +15,7 @@
 #include "base/cleanup.h"
 #include "loop/looks.h"
 #include "plan/claims/holdings.h"
-#include "plan/claims/tenure.h"
+#include "plan/claims/lease_state.h"
 #include "segment/claim_store.h"
 #include "status/claim_status.h"
 #include "status/fault_book.h"
@@ -25,7 +26,7 @@ struct claims_options {
     sd_event *event;
     struct looks *looks;
     struct claim_store store; /* taken over, even on failure */
-    struct tenure_rules rules;
+    struct lease_rules rules;
     int64_t failback_ms; /* FAILBACK_NEVER */
     const char *node;    /* copied */
     struct claim_counts *counts;
@@ -35,7 +36,7 @@ struct claims_options {
 };
 
 /* The rules of a configuration's duration; the rest is in proportion to it. */
-struct tenure_rules claims_rules(int64_t duration_ms);
+struct lease_rules claims_rules(int64_t duration_ms);
 
 /* Returns 0 or -errno. */
 int claims_new(const struct claims_options *options, struct claims **ret_claims);

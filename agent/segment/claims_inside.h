@@ -28,7 +28,7 @@ struct claim_address {
 struct own_claim {
     struct claims *claims;
     char key[HOLDING_KEY_MAX];
-    struct tenure tenure;
+    struct lease lease;
     struct claim_request *request; /* NULL: none is under way */
     VEC(struct claim_address) addresses;
     struct contenders *others; /* the other nodes that may, shared; since_ms: CLOCK_BOOTTIME */

@@ -33,7 +33,7 @@ DECISIONS = {
     # What people read in a claim's Lease, by which this agent also knows what it wrote itself. Back: a record of
     # an earlier life with the very same millisecond would be taken for one of this.
     "segment/claim_turn.c": [
-        "enum tenure_step step = tenure_next(&claim->tenure, now_ms, clock_wall_ms());",
+        "enum lease_step step = lease_next(&claim->tenure, now_ms, clock_wall_ms());",
     ],
     # The time in a condition of a BlockRequest, for people.
     "controller/pods/blocks_write.c": [

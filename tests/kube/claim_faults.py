@@ -19,7 +19,7 @@ from lab.wall_clock import BootClock
 from test_claimed import DURATION, NAMES, Setting
 
 ADDRESSES = ("198.51.100.50", "198.51.100.51", "198.51.100.52", "198.51.100.53", "2001:db8:5::50", "2001:db8:5::51")
-MARGIN = 0.25  # late_ms of agent/plan/claims/tenure.c: so much longer than the duration others wait
+MARGIN = 0.25  # late_ms of agent/plan/claims/lease_state.c: so much longer than the duration others wait
 OWN = 0.3  # after duration and margin: to write, to probe, to say so
 RESUMED = DURATION / 3 + 1  # who was frozen may answer for so long, until his next renewal is refused
 UNDUE = 0.6  # a silence of what no fault was about; less is this machine's own

@@ -156,7 +156,7 @@ def test_a_planned_restart_of_etcd_takes_no_address_away(world):
     assert world.judge.doubles() == []
 
 
-KEPT = 1.2  # tenure_keepable_ms() of claims of 5 s
+KEPT = 1.2  # lease_keepable_ms() of claims of 5 s
 
 
 def pulses(world, chance, count, least, most):

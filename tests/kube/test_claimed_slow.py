@@ -18,7 +18,7 @@ from test_etcd import Claimant
 V4 = "198.51.100.50"
 KEY = ("Lease", "kube-system", "address.198-51-100-50")
 DURATION = 5
-KEPT = 1.2  # tenure_keepable_ms() of that
+KEPT = 1.2  # lease_keepable_ms() of that
 WRITES = r"^(POST|PATCH|DELETE) .*/leases"
 NODES = pytest.mark.lab(nodes=2)
 

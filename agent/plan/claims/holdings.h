@@ -11,7 +11,7 @@
  * Of other nodes only their objects are known: which interfaces they have, each judges for itself.
  * One that has none leaves its turn to the next.
  *
- * Pure. plan/claims/placement.h makes an order of it, plan/claims/tenure.h a right.
+ * Pure. plan/claims/placement.h makes an order of it, plan/claims/lease_state.h a right.
  */
 #pragma once
 

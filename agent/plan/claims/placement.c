@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/siphash.h"
-#include "plan/claims/tenure.h"
+#include "plan/claims/lease_state.h"
 
 /* For how long a node keeps what it lacks a port of, once another has them all: pods of a rollout
  * come one after the other. */
@@ -159,9 +159,9 @@ int32_t placement_rank(const struct placement *placement, int64_t now_ms)
 {
     int32_t rank = 0;
     if (!placement->may)
-        return TENURE_NO_RANK;
+        return LEASE_NO_RANK;
     if (is_holder(placement))
-        return now_ms >= placement_next_ms(placement) ? TENURE_NO_RANK : 0;
+        return now_ms >= placement_next_ms(placement) ? LEASE_NO_RANK : 0;
     if (!placement->others)
         return rank;
     vec_each(const struct placement_node, node, &placement->others->nodes) {

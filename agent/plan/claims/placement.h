@@ -11,7 +11,7 @@
  * that delay itself, so that a node which looks able, and never takes what it is handed, costs a
  * move per delay and no more.
  *
- * Pure. plan/claims/tenure.h makes the rank come true: without one, an address is given back.
+ * Pure. plan/claims/lease_state.h makes the rank come true: without one, an address is given back.
  */
 #pragma once
 
@@ -91,7 +91,7 @@ const char *placement_first(const struct placement *placement);
 
 /*
  * After how many others this node takes it, the present holder left out; 0 for a holder that keeps
- * it; TENURE_NO_RANK (plan/claims/tenure.h) if it is not to have it.
+ * it; LEASE_NO_RANK (plan/claims/lease_state.h) if it is not to have it.
  */
 int32_t placement_rank(const struct placement *placement, int64_t now_ms);
 

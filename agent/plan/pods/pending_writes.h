@@ -2,7 +2,7 @@
 /*
  * Writes of a node that were asked for, and whose answer never came: they may have been done, or be
  * yet. Each has the time when it was sent, which is what a record that shows it counts from. Used
- * by plan/claims/tenure.c.
+ * by plan/claims/lease_state.c.
  */
 #pragma once
 

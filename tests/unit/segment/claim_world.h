@@ -76,7 +76,7 @@ static inline void begin(struct world *world)
     assert_int_equal(sd_event_new(&world->event), 0);
     assert_int_equal(deferred_new(world->event, 0, turn, world, &claims->turn), 0);
     claims->options.store = (struct claim_store){ &ops, world };
-    claims->options.rules = tenure_rules_default;
+    claims->options.rules = lease_rules_default;
     claims->options.failback_ms = FAILBACK_NEVER;
     claims->options.counts = &world->counts;
     claims->options.faults = fault_book_new();
@@ -87,7 +87,7 @@ static inline void begin(struct world *world)
     (void)snprintf(world->claim.key, sizeof(world->claim.key), "%s", KEY);
     world->claim.wanted = true;
     world->claim.reason = PLACEMENT_MAY;
-    tenure_begin(&world->claim.tenure, &claims->options.rules, claims->node, 0);
+    lease_begin(&world->claim.lease, &claims->options.rules, claims->node, 0);
 }
 
 static inline void end(struct world *world)

@@ -29,10 +29,10 @@ static void obey(struct world *world, const char *word)
         }
     }
     if (strcmp(word, "own") == 0) {
-        const struct tenure *tenure = &world->claim.tenure;
+        const struct lease *lease = &world->claim.lease;
         const struct claim_answer own = { .outcome = CLAIM_DONE,
-                                          .record = &tenure->seen,
-                                          .version = tenure->version,
+                                          .record = &lease->seen,
+                                          .version = lease->version,
                                           .since_ms = INT64_MAX };
         world->asked.told(world->asked.context, &own);
     } else if (strcmp(word, "?") == 0) {
@@ -172,7 +172,7 @@ static void records_are_deleted_when_nobody_can_want_them(void **state)
     (void)state;
     struct world world;
     begin(&world);
-    const int64_t now_ms = clock_boot_ms(), duration_ms = tenure_rules_default.duration_ms;
+    const int64_t now_ms = clock_boot_ms(), duration_ms = lease_rules_default.duration_ms;
     assert_true(claim_records_next_ms(&world.claims) == INT64_MAX);
     hear_record(&world, "node-2", "1");
     int64_t due_ms = claim_records_next_ms(&world.claims);
@@ -201,7 +201,7 @@ static void what_a_claim_wants_or_another_took_stays(void **state)
     struct world world;
     struct own_claim *list[] = { &world.claim };
     begin(&world);
-    const int64_t late_ms = clock_boot_ms() + 10 * tenure_rules_default.duration_ms;
+    const int64_t late_ms = clock_boot_ms() + 10 * lease_rules_default.duration_ms;
     hear_record(&world, "", "1");
     world.claims.list.items = list;
     world.claims.list.count = 1;
@@ -224,7 +224,7 @@ static void a_deletion_that_fails_is_told_and_tried_again_with_pauses(void **sta
     (void)state;
     struct world world;
     begin(&world);
-    int64_t late_ms = clock_boot_ms() + 10 * tenure_rules_default.duration_ms, pause_ms = 0;
+    int64_t late_ms = clock_boot_ms() + 10 * lease_rules_default.duration_ms, pause_ms = 0;
     hear_record(&world, "", "1");
     claim_records_tidy(&world.claims, late_ms);
     for (int i = 0; i < 4; i++) {
@@ -268,10 +268,10 @@ static void who_does_not_renew_is_told(void **state)
         play(&world, cases[i].barred ? "barred ?" : "?");
         struct lease_record record = record_of(cases[i].holder);
         record.duration_s = cases[i].duration_s;
-        if (world.claim.tenure.asked == TENURE_READ)
-            tenure_saw(&world.claim.tenure, &record, "1", 5000);
+        if (world.claim.lease.asked == LEASE_READ)
+            lease_saw(&world.claim.lease, &record, "1", 5000);
         else
-            tenure_heard(&world.claim.tenure, &record, "1", 5000);
+            lease_heard(&world.claim.lease, &record, "1", 5000);
         int64_t expected = cases[i].stuck_ms ? 5000 + cases[i].stuck_ms : INT64_MAX;
         assert_true(claim_stuck_ms(&world.claim) == expected);
         end(&world);
@@ -327,7 +327,7 @@ static void writes_that_take_too_long_are_told(void **state)
     struct world world;
     begin(&world);
     play(&world, "? free ?");
-    world.claim.tenure.asked_ms -= 4700; /* so long ago */
+    world.claim.lease.asked_ms -= 4700; /* so long ago */
     play(&world, "done ?");
     assert_string_equal(world.log, "read update release"); /* it can't be kept */
     assert_string_equal(told(&world),

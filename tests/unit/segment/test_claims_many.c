@@ -36,7 +36,7 @@ static void take_over(struct world *world)
 static bool goes_back_at(struct world *world, int64_t later_ms)
 {
     claim_rank(&world->claim, clock_boot_ms() + later_ms);
-    bool back = world->claim.tenure.rank == TENURE_NO_RANK;
+    bool back = world->claim.lease.rank == LEASE_NO_RANK;
     claim_rank(&world->claim, now_of(world));
     return back;
 }
@@ -57,7 +57,7 @@ static void nothing_goes_back_at_once_to_who_lost_it(void **state)
     assert_true(goes_back_at(&world, 65000));
     /* It is given back, and he does not take it: twice as long. */
     hear(&world, "");
-    tenure_begin(&world.claim.tenure, &world.claims.options.rules, world.claims.node, 0);
+    lease_begin(&world.claim.lease, &world.claims.options.rules, world.claims.node, 0);
     world.claim.has_right = false;
     claim_rank(&world.claim, now_of(&world));
     hear(&world, "");
@@ -65,7 +65,7 @@ static void nothing_goes_back_at_once_to_who_lost_it(void **state)
     assert_string_equal(world.claim.passed_over, first);
     assert_in_range(world.claim.passed_until_ms - clock_boot_ms(), 10000, 12000);
     /* He has it: all is forgotten. */
-    tenure_begin(&world.claim.tenure, &world.claims.options.rules, world.claims.node, 0);
+    lease_begin(&world.claim.lease, &world.claims.options.rules, world.claims.node, 0);
     claim_rank(&world.claim, now_of(&world));
     hear(&world, first);
     claim_rank(&world.claim, now_of(&world));
@@ -122,7 +122,7 @@ static void as_many_are_asked_as_may_be_and_what_was_read_is_written_first(void 
         assert_int_equal(vec_push(&world.claims.list, &list[i]), 0);
         claim_rank(&list[i], now_of(&world));
     }
-    list[1].tenure.rank = 1; /* whoever is the first comes before it */
+    list[1].lease.rank = 1; /* whoever is the first comes before it */
     claims_pace(&world.claims, now_of(&world));
     claims_ask(&world.claims, now_of(&world));
     assert_int_equal(unasked(&world.claims), 4);

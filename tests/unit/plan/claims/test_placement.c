@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who may have an address of a segment, and in which order. */
 #include "linking.h"
+#include "plan/claims/lease_state.h"
 #include "plan/claims/placement.h"
-#include "plan/claims/tenure.h"
 
 enum { NODES = 12, KEYS = 600, FAILBACK = 30000 };
 
@@ -126,7 +126,7 @@ static void holder_keeps_it_until_fail_back(void **state)
         }
         assert_int_equal(placement_next_ms(&placement), 5000 + FAILBACK);
         assert_int_equal(placement_rank(&placement, 5000 + FAILBACK - 1), 0);
-        assert_int_equal(placement_rank(&placement, 5000 + FAILBACK), TENURE_NO_RANK);
+        assert_int_equal(placement_rank(&placement, 5000 + FAILBACK), LEASE_NO_RANK);
         placement.failback_ms = FAILBACK_NEVER;
         assert_int_equal(placement_rank(&placement, 10000000), 0);
     }
@@ -147,7 +147,7 @@ static void fail_back_waits_for_a_node_that_lasts(void **state)
     assert_int_equal(placement_rank(&placement, 10000000), 0);
     nodes[1 - first].may = false;
     placement = question(2, "k", last, last);
-    assert_int_equal(placement_rank(&placement, 0), TENURE_NO_RANK);
+    assert_int_equal(placement_rank(&placement, 0), LEASE_NO_RANK);
 }
 
 /* Who serves every port comes first, whatever the order says; among equals it decides. */
@@ -198,7 +198,7 @@ static void holder_is_nobody_to_wait_for(void **state)
     for (size_t i = 0; i < 3; i++)
         ranks |= i == first ? 0 : 1u << rank_of(3, "k", names[i], names[first]);
     assert_int_equal(ranks, 3);
-    assert_int_equal(rank_of(3, "k", "stranger", ""), TENURE_NO_RANK);
+    assert_int_equal(rank_of(3, "k", "stranger", ""), LEASE_NO_RANK);
 }
 
 static void objects_say_who_may(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small world for tenures: a store, and nodes that each have an agent, a kernel and a clock of
+ * A small world for leases: a store, and nodes that each have an agent, a kernel and a clock of
  * their own. Requests and answers are lost and late as the test decides, message by message;
  * agents are stopped, killed, cut off and rebooted. The kernel goes on in all of that, and takes an
  * address away when its lifetime is over, a little late, as Linux does.
@@ -12,7 +12,7 @@
 
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "plan/claims/tenure.h"
+#include "plan/claims/lease_state.h"
 
 enum {
     NODES = 3,
@@ -35,7 +35,7 @@ struct world_store {
 struct message {
     bool used, landed, heard; /* `heard`: of a watch, only `answer` counts */
     int node, life;
-    enum tenure_step step;
+    enum lease_step step;
     int number;               /* of the request, by which its node knows it */
     struct lease_record wish; /* heard: the record */
     char version[16];         /* heard: its version, "" for none */
@@ -46,7 +46,7 @@ struct message {
 };
 
 struct world_node {
-    struct tenure tenure;
+    struct lease lease;
     const char *name;
     int life, request; /* numbers */
     int64_t asked_at;  /* of the request that an answer is due to */
@@ -63,7 +63,7 @@ struct world_node {
 };
 
 struct world {
-    struct tenure_rules rules;
+    struct lease_rules rules;
     struct world_store store;
     struct world_node nodes[NODES];
     struct message messages[MESSAGES];
@@ -93,15 +93,15 @@ static void begin_life(struct world *world, struct world_node *node)
     node->life++;
     node->stopped_until = 0;
     node->watched_since = now;
-    tenure_begin(&node->tenure, &world->rules, node->name, left_ms > 0 ? now + left_ms : 0);
-    tenure_installed(&node->tenure, node->has);
+    lease_begin(&node->lease, &world->rules, node->name, left_ms > 0 ? now + left_ms : 0);
+    lease_installed(&node->lease, node->has);
 }
 
 static void world_begin(struct world *world, int nodes, uint64_t seed)
 {
     static const char *const names[NODES] = { "n0", "n1", "n2" };
     *world = (struct world){
-        .rules = tenure_rules_default, .node_count = nodes, .seed = seed, .last_holder = -1
+        .rules = lease_rules_default, .node_count = nodes, .seed = seed, .last_holder = -1
     };
     world->rules.duration_ms = 5000;
     for (int i = 0; i < nodes; i++) {
@@ -110,7 +110,7 @@ static void world_begin(struct world *world, int nodes, uint64_t seed)
         node->offset_ms = 1000 + chance(world, 1000000);
         node->ppm = chance(world, 401) - 200;
         begin_life(world, node);
-        tenure_rank(&node->tenure, i, clock_of(world, node));
+        lease_rank(&node->lease, i, clock_of(world, node));
     }
 }
 
@@ -146,12 +146,12 @@ static void publish(struct world *world)
     }
 }
 
-/* By a person; not while a creation is under way: see plan/claims/tenure.h. */
+/* By a person; not while a creation is under way: see plan/claims/lease_state.h. */
 static inline void world_delete(struct world *world)
 {
     for (size_t i = 0; i < MESSAGES; i++) {
         const struct message *message = &world->messages[i];
-        if (message->used && message->step == TENURE_CREATE && !message->landed)
+        if (message->used && message->step == LEASE_CREATE && !message->landed)
             return;
     }
     world->store.there = false;
@@ -164,7 +164,7 @@ static void land_write(struct world *world, struct message *message)
     struct world_store *store = &world->store;
     char version[16];
     (void)snprintf(version, sizeof(version), "%d", store->version);
-    bool create = message->step == TENURE_CREATE;
+    bool create = message->step == LEASE_CREATE;
     if (create == store->there || (!create && strcmp(version, message->version) != 0)) {
         message->outcome = -1;
         return;
@@ -179,7 +179,7 @@ static void land_write(struct world *world, struct message *message)
 static void land(struct world *world, struct message *message)
 {
     message->landed = true;
-    if (message->step != TENURE_READ)
+    if (message->step != LEASE_READ)
         land_write(world, message);
     else if (!world->store.there)
         message->outcome = -2;
@@ -205,8 +205,8 @@ static void hear(struct world *world, struct message *message)
     bool there = message->version[0] != '\0';
     message->used = false;
     if (message->life == node->life)
-        tenure_heard(&node->tenure, there ? &message->wish : NULL, message->version,
-                     clock_of(world, node));
+        lease_heard(&node->lease, there ? &message->wish : NULL, message->version,
+                    clock_of(world, node));
 }
 
 static void answer(struct world *world, struct message *message)
@@ -219,13 +219,13 @@ static void answer(struct world *world, struct message *message)
     node->request++; /* answered */
     node->answer_ms = world->now - node->asked_at;
     if (message->outcome == -1)
-        tenure_failed(&node->tenure, true, now);
+        lease_failed(&node->lease, true, now);
     else if (message->outcome == -2)
-        tenure_absent(&node->tenure, watched_since(world, node), now);
-    else if (message->step == TENURE_READ)
-        tenure_saw(&node->tenure, &message->found, message->found_version, now);
+        lease_absent(&node->lease, watched_since(world, node), now);
+    else if (message->step == LEASE_READ)
+        lease_saw(&node->lease, &message->found, message->found_version, now);
     else
-        tenure_wrote(&node->tenure, message->found_version, now);
+        lease_wrote(&node->lease, message->found_version, now);
 }
 
 static void move_messages(struct world *world)
@@ -240,15 +240,15 @@ static void move_messages(struct world *world)
     }
 }
 
-static void send(struct world *world, struct world_node *node, enum tenure_step step)
+static void send(struct world *world, struct world_node *node, enum lease_step step)
 {
     struct message *message = new_message(world);
     message->node = (int)(node - world->nodes);
     message->life = node->life;
     message->number = node->request;
     message->step = step;
-    message->wish = node->tenure.wish;
-    (void)snprintf(message->version, sizeof(message->version), "%.15s", node->tenure.version);
+    message->wish = node->lease.wish;
+    (void)snprintf(message->version, sizeof(message->version), "%.15s", node->lease.version);
     node->asked_at = world->now;
     struct fate fate = world->fate(world, message);
     world->sent++;
@@ -258,11 +258,11 @@ static void send(struct world *world, struct world_node *node, enum tenure_step 
     message->answer_at = fate.answer_ms == NEVER ? INT64_MAX : message->request_at + fate.answer_ms;
 }
 
-/* As the engine does: what the kernel has follows what the tenure allows. */
+/* As the engine does: what the kernel has follows what the lease allows. */
 static void apply(struct world *world, struct world_node *node)
 {
-    uint32_t lifetime_s = tenure_lifetime_s(&node->tenure, clock_of(world, node));
-    int64_t until = tenure_until_ms(&node->tenure);
+    uint32_t lifetime_s = lease_lifetime_s(&node->lease, clock_of(world, node));
+    int64_t until = lease_until_ms(&node->lease);
     if (lifetime_s == 0) {
         node->has = false;
     } else if (!node->has || node->applied_until != until) {
@@ -271,7 +271,7 @@ static void apply(struct world *world, struct world_node *node)
         node->whole_seconds_at = world->now + lifetime_s * 1000;
         node->gone_at = node->whole_seconds_at + 40 + chance(world, 521);
     }
-    tenure_installed(&node->tenure, node->has);
+    lease_installed(&node->lease, node->has);
 }
 
 static void assert_one_holder(struct world *world)
@@ -293,19 +293,19 @@ static void run_agent(struct world *world, struct world_node *node)
 {
     if (world->now < node->stopped_until)
         return;
-    if (node->tenure.asked != TENURE_WAIT &&
-        world->now - node->asked_at >= tenure_limit_ms(&node->tenure)) {
+    if (node->lease.asked != LEASE_WAIT &&
+        world->now - node->asked_at >= lease_limit_ms(&node->lease)) {
         node->request++;
-        tenure_failed(&node->tenure, false, clock_of(world, node));
+        lease_failed(&node->lease, false, clock_of(world, node));
     }
-    int64_t due_ms = node->tenure.asked == TENURE_WAIT ? 0 : world->now - node->asked_at;
-    tenure_pace(&node->tenure, MAX(node->answer_ms, due_ms));
+    int64_t due_ms = node->lease.asked == LEASE_WAIT ? 0 : world->now - node->asked_at;
+    lease_pace(&node->lease, MAX(node->answer_ms, due_ms));
     apply(world, node);
     assert_one_holder(world);
-    enum tenure_step step =
-        tenure_next(&node->tenure, clock_of(world, node), 1700000000000 + world->now);
+    enum lease_step step =
+        lease_next(&node->lease, clock_of(world, node), 1700000000000 + world->now);
     apply(world, node);
-    if (step != TENURE_WAIT)
+    if (step != LEASE_WAIT)
         send(world, node, step);
 }
 
@@ -316,7 +316,7 @@ static void tick(struct world *world)
         struct world_node *node = &world->nodes[i];
         node->has = node->has && world->now < node->gone_at;
         if (world->now >= node->stopped_until)
-            tenure_installed(&node->tenure, node->has);
+            lease_installed(&node->lease, node->has);
     }
     move_messages(world);
     for (int i = 0; i < world->node_count; i++)

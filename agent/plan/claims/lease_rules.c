@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See tenure_rules.h. */
-#include "plan/claims/tenure_rules.h"
+/* See lease_rules.h. */
+#include "plan/claims/lease_rules.h"
 
 #include <stddef.h>
 
@@ -13,7 +13,7 @@ enum {
     KEEPABLE_PERCENT = 40, /* of the time in which two writes have to be answered */
 };
 
-const struct tenure_rules tenure_rules_default = {
+const struct lease_rules lease_rules_default = {
     .duration_ms = 10000,
     .early_ms = 1000,
     .late_ms = 250,
@@ -22,7 +22,7 @@ const struct tenure_rules tenure_rules_default = {
     .retry_ms = 250,
 };
 
-const char *tenure_rules_error(const struct tenure_rules *rules)
+const char *lease_rules_error(const struct lease_rules *rules)
 {
     if (rules->duration_ms < SHORTEST_MS || rules->duration_ms > LONGEST_MS)
         return "the duration of a claim must be between 4 s and 5 min";
@@ -37,12 +37,12 @@ const char *tenure_rules_error(const struct tenure_rules *rules)
     return NULL;
 }
 
-int64_t tenure_useful_ms(const struct tenure_rules *rules)
+int64_t lease_useful_ms(const struct lease_rules *rules)
 {
     return rules->duration_ms - rules->early_ms - SECOND_MS;
 }
 
-int64_t tenure_keepable_ms(const struct tenure_rules *rules)
+int64_t lease_keepable_ms(const struct lease_rules *rules)
 {
-    return tenure_useful_ms(rules) * KEEPABLE_PERCENT / 100;
+    return lease_useful_ms(rules) * KEEPABLE_PERCENT / 100;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tenures on a store that is slow: for each time that a write takes, from a twentieth of the
+ * Leases on a store that is slow: for each time that a write takes, from a twentieth of the
  * duration to nearly all of it, and for each order of lost, late and repeated answers. A node keeps
  * the address, or gives it back and knows why. What must not last is an address that nobody has,
- * under a record that is renewed. TENURE_DEPTH asks for longer orders.
+ * under a record that is renewed. LEASE_DEPTH asks for longer orders.
  */
 #include <stdlib.h>
 
-#include "tenure_world.h"
+#include "lease_world.h"
 
 /* What the store is like, for one world at a time. */
 static struct store_like {
@@ -20,7 +20,7 @@ static struct fate by_store(struct world *world, const struct message *message)
     (void)world;
     if (message->heard)
         return (struct fate){ 0, 20 };
-    if (message->step == TENURE_READ)
+    if (message->step == LEASE_READ)
         return (struct fate){ like.read_ms / 2, like.read_ms - like.read_ms / 2 };
     return (struct fate){ like.write_ms - 10, 10 };
 }
@@ -91,7 +91,7 @@ static void begin_at(struct world *world, int nodes, int64_t duration_ms, bool s
     world_begin(world, nodes, 7);
     world->rules.duration_ms = duration_ms;
     for (int i = 0; i < nodes; i++) {
-        world->nodes[i].tenure.rules = world->rules;
+        world->nodes[i].lease.rules = world->rules;
     }
     world->fate = by_store;
     if (!settled)
@@ -106,7 +106,7 @@ static bool any_is_slow(const struct world *world)
 {
     bool any = false;
     for (int i = 0; i < world->node_count; i++)
-        any |= tenure_slow_ms(&world->nodes[i].tenure, clock_of(world, &world->nodes[i])) > 0;
+        any |= lease_slow_ms(&world->nodes[i].lease, clock_of(world, &world->nodes[i])) > 0;
     return any;
 }
 
@@ -118,7 +118,7 @@ static void judge_pace_of(int64_t duration_ms, int percent, bool settled, bool s
     like.read_ms = slow_reads ? like.write_ms : 20;
     begin_at(&world, 2, duration_ms, settled);
     int moved = world.moved;
-    bool keepable = like.write_ms <= tenure_keepable_ms(&world.rules) - 2 * TICK_MS;
+    bool keepable = like.write_ms <= lease_keepable_ms(&world.rules) - 2 * TICK_MS;
     watch_for(&world, keepable && !settled ? 3 * duration_ms : 0, &vain);
     vain.without_ms = 0;
     watch_for(&world, 12 * duration_ms, &vain);
@@ -127,7 +127,7 @@ static void judge_pace_of(int64_t duration_ms, int percent, bool settled, bool s
                  (long long)duration_ms, percent, settled, (long long)like.read_ms, like.drops,
                  (long long)vain.without_ms);
     /* Who can't even read asks for nothing, which its requests tell. */
-    bool asks = settled || like.read_ms < tenure_keepable_ms(&world.rules);
+    bool asks = settled || like.read_ms < lease_keepable_ms(&world.rules);
     if (!keepable && ((asks && !any_is_slow(&world)) || vain.most_ms > duration_ms))
         fail_msg("%lld ms, %d %%, settled %d, reads %lld, drops %d: in vain for %lld ms, told %d",
                  (long long)duration_ms, percent, settled, (long long)like.read_ms, like.drops,
@@ -176,16 +176,16 @@ static struct fate plotted(struct world *world, const struct message *message)
 static void repeat_answers(struct world *world)
 {
     for (int i = 0; i < world->node_count; i++) {
-        struct tenure *tenure = &world->nodes[i].tenure;
-        if (tenure->asked != TENURE_WAIT)
+        struct lease *lease = &world->nodes[i].lease;
+        if (lease->asked != LEASE_WAIT)
             continue;
-        const struct tenure before = *tenure;
+        const struct lease before = *lease;
         int64_t now = clock_of(world, &world->nodes[i]);
-        tenure_wrote(tenure, "1", now);
-        tenure_failed(tenure, true, now);
-        tenure_absent(tenure, 0, now);
-        tenure_saw(tenure, &tenure->wish, "1", now);
-        assert_memory_equal(tenure, &before, sizeof(before));
+        lease_wrote(lease, "1", now);
+        lease_failed(lease, true, now);
+        lease_absent(lease, 0, now);
+        lease_saw(lease, &lease->wish, "1", now);
+        assert_memory_equal(lease, &before, sizeof(before));
     }
 }
 
@@ -235,51 +235,51 @@ enum { START = 20000 };
 static void no_two_wishes_say_the_same(void **state)
 {
     (void)state;
-    struct tenure tenure;
-    tenure_begin(&tenure, &tenure_rules_default, "a", 0);
-    tenure_rank(&tenure, 0, 0);
-    assert_int_equal(tenure_next(&tenure, START, 1000), TENURE_READ);
-    tenure_absent(&tenure, 0, START);
-    assert_int_equal(tenure_next(&tenure, START, 1000), TENURE_CREATE);
-    tenure_wrote(&tenure, "1", START + 10);
-    assert_int_equal(tenure_next(&tenure, START + 4000, 1000), TENURE_UPDATE);
-    const struct lease_record first = tenure.wish, before = tenure.seen;
+    struct lease lease;
+    lease_begin(&lease, &lease_rules_default, "a", 0);
+    lease_rank(&lease, 0, 0);
+    assert_int_equal(lease_next(&lease, START, 1000), LEASE_READ);
+    lease_absent(&lease, 0, START);
+    assert_int_equal(lease_next(&lease, START, 1000), LEASE_CREATE);
+    lease_wrote(&lease, "1", START + 10);
+    assert_int_equal(lease_next(&lease, START + 4000, 1000), LEASE_UPDATE);
+    const struct lease_record first = lease.wish, before = lease.seen;
     assert_false(lease_record_eq(&first, &before));
-    tenure_failed(&tenure, false, START + 4100);
-    assert_int_equal(tenure_next(&tenure, START + 4400, 1000), TENURE_READ);
-    tenure_saw(&tenure, &before, "1", START + 4410);
-    assert_int_equal(tenure_next(&tenure, START + 4410, 1000), TENURE_UPDATE);
-    assert_false(lease_record_eq(&first, &tenure.wish));
-    tenure_failed(&tenure, true, START + 4420);
-    assert_int_equal(tenure_next(&tenure, START + 5000, 1000), TENURE_READ);
-    tenure_saw(&tenure, &first, "2", START + 5010);
-    assert_int_equal(tenure_until_ms(&tenure), START + 4000 + 9000);
+    lease_failed(&lease, false, START + 4100);
+    assert_int_equal(lease_next(&lease, START + 4400, 1000), LEASE_READ);
+    lease_saw(&lease, &before, "1", START + 4410);
+    assert_int_equal(lease_next(&lease, START + 4410, 1000), LEASE_UPDATE);
+    assert_false(lease_record_eq(&first, &lease.wish));
+    lease_failed(&lease, true, START + 4420);
+    assert_int_equal(lease_next(&lease, START + 5000, 1000), LEASE_READ);
+    lease_saw(&lease, &first, "2", START + 5010);
+    assert_int_equal(lease_until_ms(&lease), START + 4000 + 9000);
 }
 
 /* What was asked before it was given back is no right, whenever it is seen. */
 static void nothing_is_proved_after_a_release(void **state)
 {
     (void)state;
-    struct tenure tenure;
-    tenure_begin(&tenure, &tenure_rules_default, "a", 0);
-    tenure_rank(&tenure, 0, 0);
-    assert_int_equal(tenure_next(&tenure, START, 1000), TENURE_READ);
-    tenure_absent(&tenure, 0, START);
-    assert_int_equal(tenure_next(&tenure, START, 1000), TENURE_CREATE);
-    tenure_wrote(&tenure, "1", START + 10);
-    const struct lease_record before = tenure.seen;
-    assert_int_equal(tenure_next(&tenure, START + 4000, 5000), TENURE_UPDATE);
-    const struct lease_record renewed = tenure.wish;
-    tenure_failed(&tenure, false, START + 4100);
-    tenure_rank(&tenure, TENURE_NO_RANK, START + 4200);
-    assert_int_equal(tenure_next(&tenure, START + 4400, 5400), TENURE_READ);
-    tenure_saw(&tenure, &before, "1", START + 4410);
-    assert_int_equal(tenure_next(&tenure, START + 4410, 5410), TENURE_RELEASE);
-    tenure_failed(&tenure, false, START + 4500);
-    tenure_rank(&tenure, 0, START + 4600);
-    assert_int_equal(tenure_next(&tenure, START + 5000, 6000), TENURE_READ);
-    tenure_saw(&tenure, &renewed, "2", START + 5010);
-    assert_int_equal(tenure_until_ms(&tenure), 0);
+    struct lease lease;
+    lease_begin(&lease, &lease_rules_default, "a", 0);
+    lease_rank(&lease, 0, 0);
+    assert_int_equal(lease_next(&lease, START, 1000), LEASE_READ);
+    lease_absent(&lease, 0, START);
+    assert_int_equal(lease_next(&lease, START, 1000), LEASE_CREATE);
+    lease_wrote(&lease, "1", START + 10);
+    const struct lease_record before = lease.seen;
+    assert_int_equal(lease_next(&lease, START + 4000, 5000), LEASE_UPDATE);
+    const struct lease_record renewed = lease.wish;
+    lease_failed(&lease, false, START + 4100);
+    lease_rank(&lease, LEASE_NO_RANK, START + 4200);
+    assert_int_equal(lease_next(&lease, START + 4400, 5400), LEASE_READ);
+    lease_saw(&lease, &before, "1", START + 4410);
+    assert_int_equal(lease_next(&lease, START + 4410, 5410), LEASE_RELEASE);
+    lease_failed(&lease, false, START + 4500);
+    lease_rank(&lease, 0, START + 4600);
+    assert_int_equal(lease_next(&lease, START + 5000, 6000), LEASE_READ);
+    lease_saw(&lease, &renewed, "2", START + 5010);
+    assert_int_equal(lease_until_ms(&lease), 0);
 }
 
 int main(void)

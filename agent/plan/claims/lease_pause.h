@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a tenure (tenure.h) pauses after a failure; pure.
+ * How long a lease (lease.h) pauses after a failure; pure.
  *
  * A store that does not answer is asked again soon, and for as long as that lasts: an address is to
  * be back a second after the store. One that says no (rights, quotas, webhooks, too many requests)
@@ -14,21 +14,21 @@
  */
 #pragma once
 
-#include "plan/claims/tenure.h"
+#include "plan/claims/lease_state.h"
 
-enum tenure_failing {
-    TENURE_UNANSWERED,
-    TENURE_CONFLICT,
-    TENURE_UNSTORED,
-    TENURE_REFUSED,
+enum lease_failing {
+    LEASE_UNANSWERED,
+    LEASE_CONFLICT,
+    LEASE_UNSTORED,
+    LEASE_REFUSED,
 };
 
-struct tenure_failure {
-    enum tenure_failing kind;
+struct lease_failure {
+    enum lease_failing kind;
     int64_t retry_after_ms; /* 0: the store does not say; bounded by who has read it */
 };
 
 /* `left_ms`: of the right that there is. `pause_ms`: of the failure before, and of this one,
  * without what chance takes off. */
-int64_t tenure_pause(const struct tenure *tenure, const struct tenure_failure *failure,
-                     int64_t left_ms, int64_t *pause_ms);
+int64_t lease_pause(const struct lease *lease, const struct lease_failure *failure, int64_t left_ms,
+                    int64_t *pause_ms);

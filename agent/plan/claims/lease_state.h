@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The right of one node to have an address on an interface: a tenure, written as a Lease that all
+ * The right of one node to have an address on an interface: a lease, written as a Lease that all
  * nodes see. This is what one node knows of one Lease and does next, so that no two kernels ever
  * have the address at once.
  *
@@ -10,7 +10,7 @@
  *   there. So an answer of success proves that nobody else wrote since, also where the store was
  *   restored from a backup and counts its versions anew.
  * - The one who holds counts from when its last renewal that is in the store was *sent*. It has the
- *   address for the duration less `early_ms`: tenure_until_ms(). The kernel takes it away then by
+ *   address for the duration less `early_ms`: lease_until_ms(). The kernel takes it away then by
  *   itself, whatever has become of the agent.
  * - All others count from when they first saw the record as it is, and wait for the duration that
  *   it names and `late_ms`. They saw it after it was sent, so their wait ends after the holder's
@@ -34,10 +34,10 @@
  * long as the store takes to answer: so the first is heard of before the second asks. One that has
  * just come, and saw the record late, holds up the others for that and no longer. A node without a
  * rank gives it back. The holder renews after a third of the duration, or as much earlier as the
- * store's last write took. What fails is tried again after a pause (tenure_pause.h) and a reading.
+ * store's last write took. What fails is tried again after a pause (lease_pause.h) and a reading.
  *
  * A renewal can be sent when the one before is answered, and has to be answered before the kernel's
- * last whole second. So a store that takes longer for a write than tenure_keepable_ms(), which is
+ * last whole second. So a store that takes longer for a write than lease_keepable_ms(), which is
  * somewhat less than half of that time, can't have the address kept: it would come and go, and
  * between its times everybody else would wait for a record that is renewed in vain. A node that
  * comes to have the right by so slow a write, or back after it had run out, gives it back, and asks
@@ -45,7 +45,7 @@
  *
  * Times are of CLOCK_BOOTTIME: a machine that was suspended wakes up knowing how long. One whose
  * clock stood still with it has the address until its next renewal is refused. What was slept ends
- * rights, and is no waiting: tenure_slept().
+ * rights, and is no waiting: lease_slept().
  *
  * Pure: time comes in, and what to ask of the store goes out.
  *
@@ -60,35 +60,35 @@
 #include <stdint.h>
 
 #include "model/lease.h"
-#include "plan/claims/tenure_rules.h"
+#include "plan/claims/lease_rules.h"
 #include "plan/pods/pending_writes.h"
 
-enum tenure_step {
-    TENURE_WAIT,    /* until tenure_next_ms() */
-    TENURE_READ,    /* get the Lease: tenure_saw(), tenure_absent() or tenure_failed() */
-    TENURE_CREATE,  /* create it with `wish`: tenure_wrote() or tenure_failed() */
-    TENURE_UPDATE,  /* write `wish` over `version`: likewise */
-    TENURE_RELEASE, /* the same: `wish` names nobody */
+enum lease_step {
+    LEASE_WAIT,    /* until lease_next_ms() */
+    LEASE_READ,    /* get the Lease: lease_saw(), lease_absent() or lease_failed() */
+    LEASE_CREATE,  /* create it with `wish`: lease_wrote() or lease_failed() */
+    LEASE_UPDATE,  /* write `wish` over `version`: likewise */
+    LEASE_RELEASE, /* the same: `wish` names nobody */
 };
 
 /* What is known of the record in the store. */
-enum tenure_sight {
-    TENURE_UNKNOWN, /* never seen */
-    TENURE_THERE,   /* `seen`, `version` */
-    TENURE_ABSENT,
+enum lease_sight {
+    LEASE_UNKNOWN, /* never seen */
+    LEASE_THERE,   /* `seen`, `version` */
+    LEASE_ABSENT,
 };
 
-enum { TENURE_NO_RANK = -1 };
+enum { LEASE_NO_RANK = -1 };
 
-struct tenure {
-    struct tenure_rules rules;
+struct lease {
+    struct lease_rules rules;
     const char *node;  /* borrowed: shorter than LEASE_HOLDER_MAX, not empty */
-    int32_t rank;      /* 0: first; TENURE_NO_RANK: this node is not to have the address */
+    int32_t rank;      /* 0: first; LEASE_NO_RANK: this node is not to have the address */
     int64_t ranked_ms; /* since when it has a rank */
     int64_t answer_ms; /* what the store takes to answer; 0: it is not known */
     bool installed;    /* the kernel has the address */
 
-    enum tenure_step asked; /* an answer is due to this; TENURE_WAIT: to nothing */
+    enum lease_step asked; /* an answer is due to this; LEASE_WAIT: to nothing */
     int64_t asked_ms;
     struct lease_record wish; /* what was asked to be written */
     struct pending_writes pending;
@@ -100,7 +100,7 @@ struct tenure {
     int64_t pause_ms;      /* of the last failure; 0: the last attempt did not fail */
     int64_t not_before_ms; /* of the next attempt */
 
-    enum tenure_sight sight;
+    enum lease_sight sight;
     bool stale; /* something else may be in the store by now: to be read before a write */
     struct lease_record seen;
     char version[LEASE_VERSION_MAX];
@@ -109,7 +109,7 @@ struct tenure {
     int64_t absent_ms;  /* when a reading said last that it is absent */
     int64_t bound_ms;   /* for how long that binds others than its holder, counted from then */
 
-    int64_t acquired_wall_ms; /* of this node's tenure in this life, as records say; 0: none */
+    int64_t acquired_wall_ms; /* of this node's lease in this life, as records say; 0: none */
     int64_t sure_ms;          /* until when none of this is forgotten; 0: there is nothing */
     bool renewed;             /* `renewed_ms` is a time */
     int64_t renewed_ms;       /* when the last write that is proved was sent */
@@ -120,83 +120,83 @@ struct tenure {
  * Begins without a rank and knowing nothing. `inherited_ms`: until when the kernel will have the
  * address, which an earlier life of this agent put there; 0 if it has not. `node` is borrowed.
  */
-void tenure_begin(struct tenure *tenure, const struct tenure_rules *rules, const char *node,
-                  int64_t inherited_ms);
+void lease_begin(struct lease *lease, const struct lease_rules *rules, const char *node,
+                 int64_t inherited_ms);
 
-/* Whether this node is to have it, and after how many others; TENURE_NO_RANK: no (more). */
-void tenure_rank(struct tenure *tenure, int32_t rank, int64_t now_ms);
+/* Whether this node is to have it, and after how many others; LEASE_NO_RANK: no (more). */
+void lease_rank(struct lease *lease, int32_t rank, int64_t now_ms);
 
 /* How long the store takes to answer now: ranks are further apart while it is slow. */
-void tenure_pace(struct tenure *tenure, int64_t answer_ms);
+void lease_pace(struct lease *lease, int64_t answer_ms);
 
 /* A number drawn evenly: the next pause is somewhat shorter by it. */
-void tenure_draw(struct tenure *tenure, uint32_t random);
+void lease_draw(struct lease *lease, uint32_t random);
 
 /* What the kernel has. Nothing is given back while it has the address. */
-void tenure_installed(struct tenure *tenure, bool installed);
+void lease_installed(struct lease *lease, bool installed);
 
 /* Until when the kernel may have the address; it must not if that is over. 0: not at all. */
-int64_t tenure_until_ms(const struct tenure *tenure);
+int64_t lease_until_ms(const struct lease *lease);
 
 /*
  * The whole seconds of lifetime that an address may be given at this moment; 0: it has to go. It
- * ends before tenure_until_ms(), but for the kernel's own lateness, which early_ms is for.
+ * ends before lease_until_ms(), but for the kernel's own lateness, which early_ms is for.
  */
-uint32_t tenure_lifetime_s(const struct tenure *tenure, int64_t now_ms);
+uint32_t lease_lifetime_s(const struct lease *lease, int64_t now_ms);
 
 /*
- * What is to be asked now, once; to be called after each event, and at tenure_next_ms().
- * TENURE_WAIT while an answer is due or the time has not come. `wall_ms` is for people: it goes
+ * What is to be asked now, once; to be called after each event, and at lease_next_ms().
+ * LEASE_WAIT while an answer is due or the time has not come. `wall_ms` is for people: it goes
  * into what is written.
  */
-enum tenure_step tenure_next(struct tenure *tenure, int64_t now_ms, int64_t wall_ms);
+enum lease_step lease_next(struct lease *lease, int64_t now_ms, int64_t wall_ms);
 
-/* When tenure_next() has something to ask without an event; INT64_MAX: never. */
-int64_t tenure_next_ms(const struct tenure *tenure);
+/* When lease_next() has something to ask without an event; INT64_MAX: never. */
+int64_t lease_next_ms(const struct lease *lease);
 
 /*
  * For how long the answer to what was just asked is worth to be waited for. A renewal is given up
  * in time for another one; who has nothing to lose waits for as long as a right would last.
  */
-int64_t tenure_limit_ms(const struct tenure *tenure);
+int64_t lease_limit_ms(const struct lease *lease);
 
 /*
  * What the last write took, where that is too long to keep the address and concerns nobody else; 0:
  * it is quick enough, another node has it still, or this one is not to have it.
  */
-int64_t tenure_slow_ms(const struct tenure *tenure, int64_t now_ms);
+int64_t lease_slow_ms(const struct lease *lease, int64_t now_ms);
 
 /*
  * When another's time by the record that is known is over, unless it is renewed; INT64_MAX where it
  * names nobody else.
  */
-int64_t tenure_others_end_ms(const struct tenure *tenure);
+int64_t lease_others_end_ms(const struct lease *lease);
 
 /* The clock has run ahead by so much, in which nothing could be heard. */
-void tenure_slept(struct tenure *tenure, int64_t slept_ms, int64_t now_ms);
+void lease_slept(struct lease *lease, int64_t slept_ms, int64_t now_ms);
 
 /* The answers. One to nothing that was asked is ignored. */
 
-void tenure_saw(struct tenure *tenure, const struct lease_record *record, const char *version,
-                int64_t now_ms);
+void lease_saw(struct lease *lease, const struct lease_record *record, const char *version,
+               int64_t now_ms);
 
 /*
  * `since_ms`: since when every record of the store was seen to come and go, up to this answer and
  * without a gap, and this one was not there; `now_ms` if nobody watched, or the watch is behind.
  */
-void tenure_absent(struct tenure *tenure, int64_t since_ms, int64_t now_ms);
+void lease_absent(struct lease *lease, int64_t since_ms, int64_t now_ms);
 
 /* With the version that there was before, it is a failure. */
-void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms);
+void lease_wrote(struct lease *lease, const char *version, int64_t now_ms);
 
 /* In conflict, or without an answer: then it may have been done. */
-void tenure_failed(struct tenure *tenure, bool is_conflict, int64_t now_ms);
+void lease_failed(struct lease *lease, bool is_conflict, int64_t now_ms);
 /* The store says no; `retry_after_ms`: as it asks for, 0: it does not. */
-void tenure_refused(struct tenure *tenure, int64_t retry_after_ms, int64_t now_ms);
+void lease_refused(struct lease *lease, int64_t retry_after_ms, int64_t now_ms);
 
 /*
  * What a watch tells without being asked, perhaps late; `record` is NULL if it tells that there is
  * none. One who holds does not believe it, but looks itself.
  */
-void tenure_heard(struct tenure *tenure, const struct lease_record *record, const char *version,
-                  int64_t now_ms);
+void lease_heard(struct lease *lease, const struct lease_record *record, const char *version,
+                 int64_t now_ms);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The times by which tenures (tenure.h) go; pure. */
+/* The times by which leases (lease.h) go; pure. */
 #pragma once
 
 #include <stdint.h>
 
 /* Milliseconds; alike on all nodes but for the duration, which each record names. */
-struct tenure_rules {
+struct lease_rules {
     int64_t duration_ms; /* whole seconds, 4 s to 5 min */
     int64_t early_ms;    /* the address is gone so much before: holds a kernel's whole seconds, and
                             that it removes addresses up to 0.6 s late */
@@ -16,13 +16,13 @@ struct tenure_rules {
 };
 
 /* With 10 s, 1 s, 250 ms, 40 to 250 ms and 250 ms. */
-extern const struct tenure_rules tenure_rules_default;
+extern const struct lease_rules lease_rules_default;
 
 /* What is wrong with the rules, in words; NULL: nothing. */
-const char *tenure_rules_error(const struct tenure_rules *rules);
+const char *lease_rules_error(const struct lease_rules *rules);
 
 /* For how long a right that was just sent for can be of use: the kernel counts in whole seconds. */
-int64_t tenure_useful_ms(const struct tenure_rules *rules);
+int64_t lease_useful_ms(const struct lease_rules *rules);
 
-/* How long a write may take so that the address can be kept; see tenure.h. */
-int64_t tenure_keepable_ms(const struct tenure_rules *rules);
+/* How long a write may take so that the address can be kept; see lease.h. */
+int64_t lease_keepable_ms(const struct lease_rules *rules);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tenures of several nodes on one store: whatever is lost, late, stopped or killed, no two kernels
- * have the address at once, and when all is well again one has it. TENURE_RUNS and TENURE_SEED ask
+ * Leases of several nodes on one store: whatever is lost, late, stopped or killed, no two kernels
+ * have the address at once, and when all is well again one has it. LEASE_RUNS and LEASE_SEED ask
  * for more random runs, or others.
  */
 #include <stdlib.h>
 
-#include "tenure_world.h"
+#include "lease_world.h"
 
 static const struct fate prompt = { 10, 10 };
 
@@ -31,7 +31,7 @@ static void assert_heals(struct world *world)
     for (int i = 0; i < world->node_count; i++) {
         struct world_node *node = &world->nodes[i];
         node->stopped_until = node->cut_until = 0;
-        tenure_rank(&node->tenure, i, clock_of(world, node));
+        lease_rank(&node->lease, i, clock_of(world, node));
     }
     run_for(world, 4 * world->rules.duration_ms);
     assert_int_equal(holders(world), 1);
@@ -69,8 +69,8 @@ static void play_plot(int number)
     world.fate = plotted;
     run_for(&world, 4000);
     /* The first dies once it has it, or is told to give it back. */
-    tenure_rank(&world.nodes[0].tenure, number % 2 ? TENURE_NO_RANK : 1,
-                clock_of(&world, &world.nodes[0]));
+    lease_rank(&world.nodes[0].lease, number % 2 ? LEASE_NO_RANK : 1,
+               clock_of(&world, &world.nodes[0]));
     if (number % 3 == 0)
         begin_life(&world, &world.nodes[0]);
     run_for(&world, 14000);
@@ -139,7 +139,7 @@ static void befall(struct world *world)
         break;
     default: { /* placement thinks otherwise; not all nodes need agree */
         int32_t rank = (int32_t)chance(world, 4) - 1;
-        tenure_rank(&node->tenure, rank, clock_of(world, node));
+        lease_rank(&node->lease, rank, clock_of(world, node));
         break;
     }
     }
@@ -197,8 +197,8 @@ static void release_moves_it_at_once(void **state)
     (void)state;
     struct world world;
     settle(&world, 3);
-    tenure_rank(&world.nodes[1].tenure, 0, clock_of(&world, &world.nodes[1]));
-    tenure_rank(&world.nodes[0].tenure, TENURE_NO_RANK, clock_of(&world, &world.nodes[0]));
+    lease_rank(&world.nodes[1].lease, 0, clock_of(&world, &world.nodes[1]));
+    lease_rank(&world.nodes[0].lease, LEASE_NO_RANK, clock_of(&world, &world.nodes[0]));
     assert_in_range(run_until_moved(&world), 1, 200);
     assert_int_equal(world.last_holder, 1);
 }
@@ -230,7 +230,7 @@ static void of_two_who_may_one_asks(void **state)
         settle(&world, 3);
         world.fate = stores[i];
         begin_life(&world, &world.nodes[2]); /* and finds out how slow it is */
-        tenure_rank(&world.nodes[2].tenure, 2, clock_of(&world, &world.nodes[2]));
+        lease_rank(&world.nodes[2].lease, 2, clock_of(&world, &world.nodes[2]));
         run_for(&world, 1000);
         world.nodes[0].stopped_until = INT64_MAX;
         int sent = world.nodes[2].sent;
@@ -249,7 +249,7 @@ static void restarted_agent_keeps_it(void **state)
     settle(&world, 3);
     for (int i = 0; i < 100; i++) {
         begin_life(&world, &world.nodes[0]);
-        tenure_rank(&world.nodes[0].tenure, 0, clock_of(&world, &world.nodes[0]));
+        lease_rank(&world.nodes[0].lease, 0, clock_of(&world, &world.nodes[0]));
         for (int64_t end = world.now + chance(&world, 1500); world.now < end;) {
             tick(&world);
             assert_true(world.nodes[0].has);
@@ -266,7 +266,7 @@ static void rebooted_node_waits_like_others(void **state)
     settle(&world, 1);
     world.nodes[0].has = false;
     begin_life(&world, &world.nodes[0]);
-    tenure_rank(&world.nodes[0].tenure, 0, clock_of(&world, &world.nodes[0]));
+    lease_rank(&world.nodes[0].lease, 0, clock_of(&world, &world.nodes[0]));
     int64_t begin = world.now;
     while (!world.nodes[0].has)
         tick(&world);
@@ -287,7 +287,7 @@ static void it_is_back_with_the_store(void **state)
     int64_t begin = world.now;
     while (holders(&world) == 0)
         tick(&world);
-    assert_in_range(world.now - begin, 1, tenure_keepable_ms(&world.rules) + 1100);
+    assert_in_range(world.now - begin, 1, lease_keepable_ms(&world.rules) + 1100);
 }
 
 static void one_that_does_not_move_costs_three_writes_a_claim(void **state)
