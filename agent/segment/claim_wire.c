@@ -58,7 +58,7 @@ static void hear(struct own_claim *claim, struct claim_address *address,
     if (heard->is_search && address->announcing.state != ANNOUNCING_HELD)
         return;
     if (!heard->is_probe)
-        claim_scout_heard(claim, now_ms);
+        claim_probe_heard(claim, now_ms);
     bool is_conflict = announcing_heard(&address->announcing, heard->mac, heard->is_probe, now_ms);
     if (address->announcing.next_ms != due_ms)
         deferred_schedule(claim->claims->turn);

@@ -205,7 +205,7 @@ static void arm(struct claims *claims, int64_t now_ms)
         next_ms = MIN(next_ms, claim_next_ms(*claim, now_ms));
     next_ms = MIN(next_ms, claim_records_next_ms(claims));
     next_ms = MIN(next_ms, telling_next_ms(&claims->telling));
-    next_ms = MIN(next_ms, scouting_due_ms(&claims->scouting));
+    next_ms = MIN(next_ms, address_probe_due_ms(&claims->address_probe));
     next_ms = MIN(next_ms, claims_deaf_next_ms(claims, now_ms));
     if (next_ms == INT64_MAX)
         timer_disarm(claims->timer);
@@ -228,7 +228,7 @@ static void turn(void *context)
     vec_each(struct own_claim *const, claim, &claims->list)
         claim_speak(*claim, now_ms);
     claims_ask(claims, now_ms);
-    claims_scout(claims, now_ms);
+    claims_probe(claims, now_ms);
     claims_tell_neighbours(claims, now_ms);
     drop_over(claims);
     claim_records_tidy(claims, now_ms);

@@ -6,8 +6,8 @@
 #include "base/sorted.h"
 #include "loop/deferred.h"
 #include "loop/timer.h"
+#include "plan/claims/address_probe.h"
 #include "plan/claims/announcing.h"
-#include "plan/claims/scouting.h"
 #include "plan/claims/telling.h"
 #include "segment/claims.h"
 #include "segment/wire.h"
@@ -92,7 +92,7 @@ struct claims {
     unsigned asking;   /* requests of claims that are under way */
     size_t ask_next;   /* the claim that there was no room for; it comes first */
     int64_t woke_ms;   /* after the last sleep; 0: there was none */
-    struct scouting scouting;
+    struct address_probe address_probe;
     size_t scouted; /* the claim that was asked for last */
     struct telling telling;
     telling_hosts hosts; /* claim_neighbours.c: of the interface below, as of then */
@@ -187,11 +187,11 @@ void claims_listen(struct claims *claims);
 void claim_speak(struct own_claim *claim, int64_t now_ms);
 void claims_on_heard(void *context, uint32_t ifindex, const struct segment_claim *heard);
 
-/* ---- claim_scout.c: who is cut off from the store asks on the wire ---- */
+/* ---- claim_probe.c: who is cut off from the store asks on the wire ---- */
 
-void claims_scout(struct claims *claims, int64_t now_ms);
+void claims_probe(struct claims *claims, int64_t now_ms);
 /* Somebody says that he has an address of it. */
-void claim_scout_heard(struct own_claim *claim, int64_t now_ms);
+void claim_probe_heard(struct own_claim *claim, int64_t now_ms);
 
 /* ---- claim_neighbours.c: each neighbour is told ---- */
 

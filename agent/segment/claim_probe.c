@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Asks on the segments who has what, while the store does not answer (plan/claims/scouting.h).
+ * Asks on the segments who has what, while the store does not answer (plan/claims/address_probe.h).
  * Called by claims.c, and by claim_wire.c when somebody says that he has an address.
  */
 #include "base/clock.h"
@@ -37,21 +37,21 @@ static const struct claim_address *next_address(struct claims *claims)
     return NULL;
 }
 
-void claims_scout(struct claims *claims, int64_t now_ms)
+void claims_probe(struct claims *claims, int64_t now_ms)
 {
-    if (now_ms < scouting_due_ms(&claims->scouting) && claims->scouting.begun)
+    if (now_ms < address_probe_due_ms(&claims->address_probe) && claims->address_probe.begun)
         return;
     const struct claim_address *address = next_address(claims);
-    if (!scouting_next(&claims->scouting, address != NULL, now_ms))
+    if (!address_probe_next(&claims->address_probe, address != NULL, now_ms))
         return;
     claims->options.counts->probes++;
     (void)wires_send(claims->wires, address->ifindex, SEGMENT_SEARCH, &address->ip, address->mac);
 }
 
-void claim_scout_heard(struct own_claim *claim, int64_t now_ms)
+void claim_probe_heard(struct own_claim *claim, int64_t now_ms)
 {
     struct claims *claims = claim->claims;
-    if (!is_cut_off(claim) || !scouting_heard(&claims->scouting))
+    if (!is_cut_off(claim) || !address_probe_heard(&claims->address_probe))
         return;
     vec_each(struct own_claim *const, other, &claims->list) {
         if (!is_cut_off(*other))

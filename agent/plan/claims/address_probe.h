@@ -15,17 +15,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct scouting {
+struct address_probe {
     bool begun;
     int64_t next_ms;     /* of the next question; INT64_MAX or not begun: none */
     unsigned unanswered; /* in a row */
 };
 
 /* Whether to ask for an address now. `cut_off`: there is one to ask for. */
-bool scouting_next(struct scouting *scouting, bool cut_off, int64_t now_ms);
+bool address_probe_next(struct address_probe *address_probe, bool cut_off, int64_t now_ms);
 
-/* When scouting_next() has something to ask without an event; INT64_MAX: never. */
-int64_t scouting_due_ms(const struct scouting *scouting);
+/* When address_probe_next() has something to ask without an event; INT64_MAX: never. */
+int64_t address_probe_due_ms(const struct address_probe *address_probe);
 
 /* Somebody says that he has one. True: nobody had answered for a while. */
-bool scouting_heard(struct scouting *scouting);
+bool address_probe_heard(struct address_probe *address_probe);
