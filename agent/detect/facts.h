@@ -45,7 +45,7 @@ struct firewall_facts {
 /* Which Services have a say in conflicts, by what the detector found last; it is its own. */
 struct conflict_scope {
     prefix_list own; /* this node's networks */
-    bool strays;     /* ClusterIPs are outside: any Service */
+    bool unowned;    /* ClusterIPs are outside: any Service */
 };
 
 /* All borrowed. */

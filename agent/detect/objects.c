@@ -34,7 +34,7 @@ static bool conflicts_touched(const struct detector_facts *facts, const struct c
     const enum kind kind = (change->after ? change->after : change->before)->kind;
     if (kind != KIND_SERVICE)
         return kind != KIND_ENDPOINT_SLICE && kind != KIND_POD;
-    return scope->strays || is_inside(&scope->own, change->before) ||
+    return scope->unowned || is_inside(&scope->own, change->before) ||
            is_inside(&scope->own, change->after) ||
            network_conflicts_concern(facts->config, change->before) ||
            network_conflicts_concern(facts->config, change->after);
@@ -50,7 +50,7 @@ static void detect_conflicts(const struct detector_facts *facts, struct faults *
         return;
     }
     advertisement_conflicts(store, faults);
-    facts->conflicts->strays = network_conflicts(store, config, &own, faults);
+    facts->conflicts->unowned = network_conflicts(store, config, &own, faults);
     object_networks(store, config, faults);
     block_conflicts(store, config, faults);
     block_link_conflicts(store, config, facts->link_addresses, facts->links, faults);

@@ -60,7 +60,7 @@ static void write_astray(const struct pods_live *live, struct text *out)
     metric(out, name, "gauge",
            "Addresses of blocks that a route leads to and no pod is known of; pods whose address "
            "is in no block. Each is a fault.");
-    text_addf(out, "%s{kind=\"unknown\"} %zu\n", name, live->addresses->strays.count);
+    text_addf(out, "%s{kind=\"unknown\"} %zu\n", name, live->addresses->unowned.count);
     text_addf(out, "%s{kind=\"outside\"} %" PRIu64 "\n", name, count_outside(live));
 }
 

@@ -123,7 +123,7 @@ void nat_plane_close(struct nat_plane *plane)
         return;
     nat_forget(plane);
     vec_done(&plane->local);
-    vec_done(&plane->strays);
+    vec_done(&plane->unowned);
     nat_walk_done(&plane->sweep.walk);
     nat_maps_close(plane);
     nat_programs_close(plane->bare);

@@ -40,7 +40,7 @@ struct nat_plane {
     struct sorted installed;             /* struct nat_installed *, by name */
     struct nat_installed **by_id;        /* by service id */
     VEC(struct ip) local;                /* this node's own addresses, sorted */
-    nat_entry_list strays;               /* entries of no Service, which the next sweep removes */
+    nat_entry_list unowned;              /* entries of no Service, which the next sweep removes */
     bool filter_litter;                  /* the filter has bits of what is gone */
     bool filter_refilling;               /* its idle half is being filled anew */
     struct nat_sweep sweep;

@@ -83,7 +83,7 @@ static int open_pods(const struct engine_setup *setup, struct engine **ret_engin
         .blocks_dirty = true,
         .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
         .retry_ms = INT64_MAX,
-        .strays_ms = INT64_MAX,
+        .unowned_ms = INT64_MAX,
         .waits_ms = INT64_MAX,
         .rested_wall_ms = INT64_MAX,
         .settings_due_ms = INT64_MAX,
@@ -128,7 +128,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 /* The first promise that ends, the first loss that becomes a fault, and what was refused. */
 static int64_t next_follow_ms(const struct pods_engine *pods, int64_t now_ms)
 {
-    int64_t next_ms = MIN(pods->retry_ms, pods->strays_ms);
+    int64_t next_ms = MIN(pods->retry_ms, pods->unowned_ms);
     sorted_each(const struct pod_stay, stay, &pods->stays) {
         if (stay->ifindex == 0)
             next_ms = MIN(next_ms, stay->promised_ms + PODS_PROMISE_MS);

@@ -338,7 +338,7 @@ int pods_follow(struct pods_engine *pods, struct round *round)
     vec_each(const struct pod_seen, it, &seen.tenants)
         r = r == 0 ? adopt(pods, it, &faults) : r;
     if (r == 0)
-        r = pods_follow_strays(pods, &seen, round->now_ms, &faults);
+        r = pods_follow_unowned(pods, &seen, round->now_ms, &faults);
     if (r == 0)
         r = pods_memory_settle(pods, clock_wall_ms());
     if (r < 0)

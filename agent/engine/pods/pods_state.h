@@ -67,7 +67,7 @@ struct pods_engine {
     int64_t due_ms;      /* monotonic: when a round has to look without a change */
     int64_t waits_ms;    /* monotonic: when those that wait are looked at again */
     int64_t rested_wall_ms; /* when an address has rested that a pod waits for; INT64_MAX: none */
-    int64_t strays_ms;      /* monotonic: when foreign routes into the blocks are looked at again */
+    int64_t unowned_ms;     /* monotonic: when foreign routes into the blocks are looked at again */
     struct backoff retry;
     int64_t retry_ms; /* monotonic; INT64_MAX: nothing was refused */
 };
@@ -77,11 +77,11 @@ struct pods_engine {
 /* Brings stays and routes in line with what the kernel shows. Returns 0 or -errno. */
 int pods_follow(struct pods_engine *pods, struct round *round);
 
-/* ---- pods_strays.c ---- */
+/* ---- pods_unowned.c ---- */
 
 /* Adds to what was seen the addresses that somebody else's routes lead away; tells of them all. */
-int pods_follow_strays(struct pods_engine *pods, struct pods_seen *seen, int64_t now_ms,
-                       struct faults *faults);
+int pods_follow_unowned(struct pods_engine *pods, struct pods_seen *seen, int64_t now_ms,
+                        struct faults *faults);
 
 /* ---- pods_ends.c: the node's ends of pods' interfaces ---- */
 

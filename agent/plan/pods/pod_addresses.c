@@ -29,7 +29,7 @@ void pod_addresses_init(struct pod_addresses *table)
         .tenants = SORTED(struct tenant, tenant_cmp),
         .blocks = SORTED(struct pod_block, block_cmp),
         .used = SORTED(struct ip, ip_item_cmp),
-        .strays = SORTED(struct ip, ip_item_cmp),
+        .unowned = SORTED(struct ip, ip_item_cmp),
         .rests = SORTED(struct pod_rest, rest_cmp),
     };
 }
@@ -39,7 +39,7 @@ void pod_addresses_done(struct pod_addresses *table)
     sorted_done(&table->tenants);
     sorted_done(&table->blocks);
     sorted_done(&table->used);
-    sorted_done(&table->strays);
+    sorted_done(&table->unowned);
     sorted_done(&table->rests);
 }
 
@@ -152,15 +152,15 @@ int pod_addresses_set_blocks(struct pod_addresses *table, const pod_block_list *
     return all ? drop_rests_outside(table) : 0;
 }
 
-int pod_addresses_set_strays(struct pod_addresses *table, const ip_list *strays)
+int pod_addresses_set_unowned(struct pod_addresses *table, const ip_list *unowned)
 {
     AUTOSORTED struct sorted next = SORTED(struct ip, ip_item_cmp);
-    vec_each(const struct ip, ip, strays) {
+    vec_each(const struct ip, ip, unowned) {
         int r = sorted_put(&next, ip);
         if (r < 0)
             return r;
     }
-    sorted_move(&table->strays, &next);
+    sorted_move(&table->unowned, &next);
     return 0;
 }
 
@@ -169,7 +169,7 @@ int pod_addresses_set_strays(struct pod_addresses *table, const ip_list *strays)
 static bool is_used(const struct pod_addresses *table, const struct ip *ip)
 {
     return ip->family != IP_NONE &&
-           (sorted_find(&table->used, ip) || sorted_find(&table->strays, ip));
+           (sorted_find(&table->used, ip) || sorted_find(&table->unowned, ip));
 }
 
 static bool is_used_at(const struct pod_addresses *table, const struct pod_block *block,

@@ -41,7 +41,7 @@ struct pod_addresses {
     struct sorted tenants; /* struct tenant, by tenant_cmp() */
     struct sorted blocks;  /* struct pod_block, by name */
     struct sorted used;    /* struct ip: of tenants */
-    struct sorted strays;  /* struct ip: of nobody that is known, but in use */
+    struct sorted unowned; /* struct ip: of nobody that is known, but in use */
     struct sorted rests;   /* struct pod_rest, by ip */
 };
 
@@ -60,7 +60,7 @@ int pod_addresses_set_blocks(struct pod_addresses *table, const pod_block_list *
 
 /* Takes these (struct ip) for the addresses that are in use by nobody that is known. 0 or -ENOMEM.
  */
-int pod_addresses_set_strays(struct pod_addresses *table, const ip_list *strays);
+int pod_addresses_set_unowned(struct pod_addresses *table, const ip_list *unowned);
 
 /*
  * Chooses addresses for a tenant out of the blocks of its pool, and fills them in; nothing is
@@ -95,7 +95,7 @@ bool pod_address_beside(const struct pod_addresses *table, const struct ip *ip, 
 
 /* How many addresses are given of a block. */
 uint32_t pod_block_size(const struct pod_block *block);
-/* How many of them are in use, by tenants and strays. */
+/* How many of them are in use, by tenants and unowned addresses. */
 uint32_t pod_block_used(const struct pod_addresses *table, const struct pod_block *block);
 /* Since when (wall time) a block in which nothing is in use is empty. */
 int64_t pod_block_empty_ms(const struct pod_addresses *table, const struct pod_block *block);

@@ -50,7 +50,8 @@ static struct pod_seen *by_link(const struct pods_seen *seen, uint32_t ifindex)
     return NULL;
 }
 
-/* Of several routes of a family the first counts; an address that a second one names is a stray. */
+/* Of several routes of a family the first counts; an address that a second one names is a unowned.
+ */
 static bool take(struct pod_seen *entry, const struct ip *ip)
 {
     struct ip *own = ip->family == IP_V4 ? &entry->tenant.v4 : &entry->tenant.v6;
@@ -69,7 +70,7 @@ static int read_routes(const struct sorted *routes, const struct pod_addresses *
         struct pod_seen *entry = by_link(seen, route->ifindex);
         if ((entry && take(entry, ip)) || !pod_block_at(table, ip))
             continue;
-        int r = vec_push(&seen->strays, (struct pod_stray){ *ip, route->ifindex });
+        int r = vec_push(&seen->unowned, (struct pod_unowned){ *ip, route->ifindex });
         if (r < 0)
             return r;
     }
@@ -105,7 +106,7 @@ int plan_pods_seen(const struct sorted *links, const struct sorted *routes,
 void pods_seen_done(struct pods_seen *seen)
 {
     vec_done(&seen->tenants);
-    vec_done(&seen->strays);
+    vec_done(&seen->unowned);
 }
 
 const struct pod_seen *pods_seen_find(const struct pods_seen *seen, const struct tenant *tenant)

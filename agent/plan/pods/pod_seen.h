@@ -24,14 +24,14 @@ struct pod_seen {
 };
 
 /* An address of a block that a route leads to, by an interface that is no tenant's. */
-struct pod_stray {
+struct pod_unowned {
     struct ip ip;
     uint32_t ifindex;
 };
 
 struct pods_seen {
     VEC(struct pod_seen) tenants; /* sorted by tenant; of two links of one the lower index counts */
-    VEC(struct pod_stray) strays;
+    VEC(struct pod_unowned) unowned;
 };
 
 /* Whether it is a route to a pod: ours or Coil's, in main or in table 116. */

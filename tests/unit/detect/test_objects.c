@@ -34,9 +34,9 @@ static void conflicts_depend_on_what_has_a_say(void **state)
     assert_true(is_touched(&facts, &node));
     assert_false(is_touched(&facts, &pod));
     assert_false(is_touched(&facts, &service.object));
-    scope.strays = true;
+    scope.unowned = true;
     assert_true(is_touched(&facts, &service.object));
-    scope.strays = false;
+    scope.unowned = false;
     assert_int_equal(vec_push(&scope.own, own), 0);
     assert_true(is_touched(&facts, &service.object));
     vec_done(&scope.own);

@@ -23,7 +23,7 @@
 #include "apply/nat/maps/table.h"
 #include "apply/nat/plane_inside.h"
 #include "apply/nat/services/filter.h"
-#include "apply/nat/services/strays.h"
+#include "apply/nat/services/unowned.h"
 #include "base/clock.h"
 #include "base/macro.h"
 
@@ -173,7 +173,7 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
 static void begin_round(struct nat_plane *plane, int64_t now_mono_ms)
 {
     struct nat_sweep *sweep = &plane->sweep;
-    nat_strays_remove(plane);
+    nat_unowned_remove(plane);
     if (plane->filter_litter && now_mono_ms >= sweep->next_refill_ms) {
         sweep->next_refill_ms = now_mono_ms + REFILL_PAUSE_MS;
         nat_filter_refill(plane);

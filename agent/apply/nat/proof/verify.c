@@ -21,7 +21,7 @@
 #include "apply/nat/services/filter.h"
 #include "apply/nat/services/ranges.h"
 #include "apply/nat/services/rows.h"
-#include "apply/nat/services/strays.h"
+#include "apply/nat/services/unowned.h"
 
 struct check {
     struct nat_plane *plane;
@@ -251,12 +251,12 @@ static void about(struct check *check, struct nat_installed *installed)
 }
 
 /* Has an entry removed that no row asks for: by its Service's next write, or by the next sweep. */
-static void keep_stray(struct check *check, const struct nat_frontend_key *key,
-                       const struct nat_frontend_value *value)
+static void keep_unowned(struct check *check, const struct nat_frontend_key *key,
+                         const struct nat_frontend_value *value)
 {
     struct nat_entry entry = { .key = *key, .port = value->port, .kind = value->kind };
-    nat_entry_list *list = check->installed ? &check->installed->entries : &check->plane->strays;
-    if (nat_stray_keep(list, &entry) < 0)
+    nat_entry_list *list = check->installed ? &check->installed->entries : &check->plane->unowned;
+    if (nat_unowned_keep(list, &entry) < 0)
         check->error = -ENOMEM;
 }
 
@@ -277,7 +277,7 @@ static int look_for_entries(struct check *check)
             char text[NAT_KEY_STRLEN];
             about(check, nat_installed_by_id(check->plane, value.service));
             differ(check, "frontend %s is there, and nothing asks for it", nat_key_str(&key, text));
-            keep_stray(check, &key, &value);
+            keep_unowned(check, &key, &value);
         }
     }
     return r;

@@ -13,7 +13,7 @@
 #include "base/macro.h"
 #include "cmocka_all.h"
 
-enum { SERVICE = 7, FIRST_PORT = 20, UPLINK = 10, STRAY = 99 };
+enum { SERVICE = 7, FIRST_PORT = 20, UPLINK = 10, ADDRESS = 99 };
 
 /* What the twin does wrong; only answers to this kind of origin, with this slot (0: any). */
 struct error {
@@ -28,8 +28,8 @@ struct nat_plane {
     const struct nat_row *row;
     struct prefix pod_nets[2];
     struct error error;
-    uint32_t vrf;   /* an uplink by which only the first slot has a way */
-    uint32_t stray; /* the slot whose endpoint is reached by STRAY; the others are by UPLINK */
+    uint32_t vrf;     /* an uplink by which only the first slot has a way */
+    uint32_t address; /* the slot whose endpoint is reached by STRAY; the others are by UPLINK */
     enum protocol errs_in; /* only answers about this protocol; 0: any */
     unsigned runs;
 };
@@ -94,7 +94,7 @@ static inline void answer_forward(const struct nat_plane *plane, const struct na
     answer->endpoint = probe->pick;
     answer->count = (uint32_t)set->count;
     answer->set = outcome->set;
-    answer->out = probe->pick == plane->stray ? STRAY : UPLINK;
+    answer->out = probe->pick == plane->address ? ADDRESS : UPLINK;
     if (ip_equal(&answer->endpoint_value.ip, &probe->source))
         answer->masquerade = NAT_MASQUERADE_HAIRPIN;
     else if (outcome->masquerade)

@@ -92,7 +92,7 @@ static const struct nat_attachment attached[] = {
     { .ifindex = UPLINK, .hook = NAT_HOOK_UPLINK_OUT, .parent = true },
     { .ifindex = 12, .hook = NAT_HOOK_POD_IN },
     { .ifindex = 12, .hook = NAT_HOOK_POD_OUT },
-    { .ifindex = STRAY, .hook = NAT_HOOK_SVC_OUT },
+    { .ifindex = ADDRESS, .hook = NAT_HOOK_SVC_OUT },
 };
 
 static inline int setup(void **state)

@@ -14,7 +14,7 @@ static void test_the_way_back_has_our_program(void **state)
     AUTOFREE char *told = text_format("10.96.0.10:80/TCP %s", why);
     AUTOFREE char *fault = text_format("10.96.0.10:80/TCP: %s", why);
 
-    lab->plane.stray = 2;
+    lab->plane.address = 2;
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 1, "10.96.0.10", told);
     expect_fault(lab, 1, fault);
@@ -95,7 +95,7 @@ static void test_the_way_there_needs_no_program(void **state)
     struct lab *lab = *state;
     struct nat_frontend *frontends = lab->row->families[0].frontends.items;
 
-    lab->plane.stray = 2;
+    lab->plane.address = 2;
     for (size_t i = 0; i < 3; i++)
         frontends[i].from[NAT_ORIGIN_NODE] =
             (struct nat_outcome){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NAT_SET_LOCAL, false };

@@ -117,16 +117,16 @@ static void a_freed_address_rests_unless_nothing_else_is_free(void **state)
 static void what_is_reserved_in_use_or_of_another_pool_is_not_given(void **state)
 {
     struct fixture *fx = *state;
-    AUTOVEC ip_list strays = { 0 };
-    struct ip stray;
+    AUTOVEC ip_list unowned = { 0 };
+    struct ip address;
     add_block(fx, "p-0", "p", "10.0.0.0/31", "fd00::/127");
     add_block(fx, "p-1", "p", "10.0.0.2/31", NULL);
     add_block(fx, "q-0", "q", "10.0.0.4/31", NULL);
     fx->blocks.items[1].reserved = true;
     assert_int_equal(pod_addresses_set_blocks(&fx->table, &fx->blocks, true, START_MS), 0);
-    assert_int_equal(ip_parse("fd00::", &stray), 0);
-    assert_int_equal(vec_push(&strays, stray), 0);
-    assert_int_equal(pod_addresses_set_strays(&fx->table, &strays), 0);
+    assert_int_equal(ip_parse("fd00::", &address), 0);
+    assert_int_equal(vec_push(&unowned, address), 0);
+    assert_int_equal(pod_addresses_set_unowned(&fx->table, &unowned), 0);
     assert_string_equal(give(fx, "a", "p", START_MS), "10.0.0.1 fd00::1");
     assert_string_equal(give(fx, "b", "p", START_MS), "none");
 }

@@ -27,8 +27,8 @@ static bool is_suspect(const struct pods_engine *pods, const struct link_way *wa
 
 static bool is_known(const struct pods_seen *seen, const struct ip *ip)
 {
-    vec_each(const struct pod_stray, stray, &seen->strays) {
-        if (ip_equal(&stray->ip, ip))
+    vec_each(const struct pod_unowned, address, &seen->unowned) {
+        if (ip_equal(&address->ip, ip))
             return true;
     }
     return false;
@@ -37,37 +37,37 @@ static bool is_known(const struct pods_seen *seen, const struct ip *ip)
 /* Adds those that the kernel still routes so. Returns 0 or -ENOMEM. */
 static int add_foreign(struct pods_engine *pods, int64_t now_ms, struct pods_seen *seen)
 {
-    pods->strays_ms = INT64_MAX;
+    pods->unowned_ms = INT64_MAX;
     sorted_each(const struct link_way, way, kernel_ways(pods->setup.kernel)) {
         const struct route_query query = { .destination = way->net.ip };
         struct route_found found;
         if (!is_suspect(pods, way))
             continue;
-        pods->strays_ms = now_ms + SECOND_MS;
+        pods->unowned_ms = now_ms + SECOND_MS;
         if (is_known(seen, &way->net.ip) || route_lookup(pods->socket, &query, &found) < 0 ||
             found.ifindex != way->ifindex)
             continue;
-        if (vec_push(&seen->strays, (struct pod_stray){ way->net.ip, way->ifindex }) < 0)
+        if (vec_push(&seen->unowned, (struct pod_unowned){ way->net.ip, way->ifindex }) < 0)
             return -ENOMEM;
     }
     return 0;
 }
 
-int pods_follow_strays(struct pods_engine *pods, struct pods_seen *seen, int64_t now_ms,
-                       struct faults *faults)
+int pods_follow_unowned(struct pods_engine *pods, struct pods_seen *seen, int64_t now_ms,
+                        struct faults *faults)
 {
-    AUTOVEC ip_list strays = { 0 };
+    AUTOVEC ip_list unowned = { 0 };
     int r = add_foreign(pods, now_ms, seen);
     if (r < 0)
         return r;
-    vec_each(const struct pod_stray, stray, &seen->strays) {
+    vec_each(const struct pod_unowned, address, &seen->unowned) {
         char ip[IP_STRLEN];
-        const struct link *link = link_find(kernel_links(pods->setup.kernel), stray->ifindex);
-        r = vec_push(&strays, stray->ip);
+        const struct link *link = link_find(kernel_links(pods->setup.kernel), address->ifindex);
+        r = vec_push(&unowned, address->ip);
         if (r < 0)
             return r;
-        fault_raise(faults, ip_str(&stray->ip, ip), pod_address_stray,
+        fault_raise(faults, ip_str(&address->ip, ip), pod_address_stray,
                     .interface = link ? link->name : "an interface that is gone");
     }
-    return pod_addresses_set_strays(&pods->addresses, &strays);
+    return pod_addresses_set_unowned(&pods->addresses, &unowned);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The removal of strays. An entry of an installed Service that no row asks for is put among that
- * Service's entries, so that its next write removes it; an entry of no Service is put on the
- * plane's list, and the next round of the sweep removes it.
+ * The removal of unowned addresses. An entry of an installed Service that no row asks for is put
+ * among that Service's entries, so that its next write removes it; an entry of no Service is put on
+ * the plane's list, and the next round of the sweep removes it.
  */
-#include "apply/nat/services/strays.h"
+#include "apply/nat/services/unowned.h"
 
 #include "apply/nat/maps/table.h"
 #include "apply/nat/plane_inside.h"
 
-int nat_stray_keep(nat_entry_list *list, const struct nat_entry *entry)
+int nat_unowned_keep(nat_entry_list *list, const struct nat_entry *entry)
 {
     vec_each(const struct nat_entry, it, list) {
         if (nat_entry_cmp(it, entry) == 0)
@@ -22,13 +22,13 @@ int nat_stray_keep(nat_entry_list *list, const struct nat_entry *entry)
     return 0;
 }
 
-void nat_strays_remove(struct nat_plane *plane)
+void nat_unowned_remove(struct nat_plane *plane)
 {
-    vec_each(const struct nat_entry, entry, &plane->strays) {
+    vec_each(const struct nat_entry, entry, &plane->unowned) {
         struct nat_frontend_value value;
         if (nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value) == 0 &&
             !nat_installed_by_id(plane, value.service))
             (void)nat_table_remove(plane, NAT_MAP_FRONTENDS, &entry->key);
     }
-    vec_clear(&plane->strays);
+    vec_clear(&plane->unowned);
 }
