@@ -37,20 +37,20 @@ static enum pod_refusal on_want(void *context, const struct pod_wish *wish,
     if (wish->egress_only)
         return pods_engine_chain(engine_of(context), wish);
     enum pod_refusal refusal = pods_engine_want(engine_of(context), wish, ret_grant);
-    return refusal_of(context, refusal, ret_grant->stay.tenant.pool);
+    return refusal_of(context, refusal, ret_grant->stay.pod_interface.pool);
 }
 
-static bool on_grant(void *context, const struct tenant *key, struct pod_grant *ret_grant)
+static bool on_grant(void *context, const struct pod_interface *key, struct pod_grant *ret_grant)
 {
     return pods_engine_grant(engine_of(context), key, ret_grant);
 }
 
-static bool on_chained(void *context, const struct tenant *key)
+static bool on_chained(void *context, const struct pod_interface *key)
 {
     return pods_engine_chained(engine_of(context), key) != NULL;
 }
 
-static int on_wired(void *context, const struct tenant *key, uint32_t ifindex)
+static int on_wired(void *context, const struct pod_interface *key, uint32_t ifindex)
 {
     int r = pods_engine_chain_wired(engine_of(context), key, ifindex);
     return r == -ENOENT ? pods_engine_wired(engine_of(context), key) : r;
@@ -81,7 +81,7 @@ static enum pod_lack chained_lack(const struct agent *agent, const struct pod_st
                                                                  : POD_NO_LINK;
 }
 
-static enum pod_lack on_lack(void *context, const struct tenant *key)
+static enum pod_lack on_lack(void *context, const struct pod_interface *key)
 {
     const struct pod_stay *chained = pods_engine_chained(engine_of(context), key);
     struct pod_grant grant;
@@ -94,12 +94,12 @@ static enum pod_lack on_lack(void *context, const struct tenant *key)
     return grant.stay.routed ? service_lack(context, &grant.stay) : POD_NO_ROUTE;
 }
 
-static void on_attach(void *context, const struct tenant *key, const char *network)
+static void on_attach(void *context, const struct pod_interface *key, const char *network)
 {
     pods_engine_attach(engine_of(context), key, network);
 }
 
-static int on_free(void *context, const struct tenant *key)
+static int on_free(void *context, const struct pod_interface *key)
 {
     int r = pods_engine_chain_free(engine_of(context), key);
     return r ? r : pods_engine_free(engine_of(context), key);

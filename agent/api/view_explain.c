@@ -256,7 +256,7 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
     json_end_array(&json);
     write_claim_explanation(&json, state, address);
     write_holder(&json, state, address);
-    write_tenant(&json, state, address);
+    write_pod_interface(&json, state, address);
     write_nat_explanation(&json, state, query);
     write_egress_explanation(&json, state, address);
     const struct copy_status *copy = &state->status->copy;

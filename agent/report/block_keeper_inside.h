@@ -11,7 +11,7 @@
 #include "model/address_block.h"
 #include "report/block_keeper.h"
 
-enum { REQUEST_NAME_LEN = 2 * TENANT_NAME_MAX + 8 };
+enum { REQUEST_NAME_LEN = 2 * POD_INTERFACE_NAME_MAX + 8 };
 
 struct pool_row {
     struct block_ask ask;
@@ -22,7 +22,7 @@ struct pool_row {
 
 /* A block that is given back, or put back. */
 struct errand {
-    char name[TENANT_NAME_MAX + 1];
+    char name[POD_INTERFACE_NAME_MAX + 1];
     int64_t until_ms; /* INT64_MAX: its key is with the writer; else how long it is waited for */
 };
 

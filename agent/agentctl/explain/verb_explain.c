@@ -128,17 +128,17 @@ static void add_block(struct text *out, const struct doc *block)
 }
 
 /* A pod of this node, by its interface. */
-static void add_tenant(struct text *out, const struct doc *tenant)
+static void add_pod_interface(struct text *out, const struct doc *pod_interface)
 {
-    if (!tenant)
+    if (!pod_interface)
         return;
     text_add(out, "  interface ");
-    add_clean(out, field(tenant, "interface"));
+    add_clean(out, field(pod_interface, "interface"));
     text_add(out, " of container ");
-    add_clean(out, field(tenant, "container"));
-    if (doc_get(tenant, "hostInterface"))
-        text_addf(out, ", by %s", field(tenant, "hostInterface"));
-    text_addf(out, ": %s\n", field(tenant, "state"));
+    add_clean(out, field(pod_interface, "container"));
+    if (doc_get(pod_interface, "hostInterface"))
+        text_addf(out, ", by %s", field(pod_interface, "hostInterface"));
+    text_addf(out, ": %s\n", field(pod_interface, "state"));
 }
 
 static void add_direct(struct text *out, const struct doc *direct)
@@ -406,7 +406,7 @@ static bool add_explanation(struct text *out, const struct ctl *ctl, const struc
         add_service(out, ctl, service, field(answer, "reason"));
     add_claim(out, doc_get(answer, "claim"));
     add_holder(out, doc_get(answer, "holder"));
-    add_tenant(out, doc_get(answer, "tenant"));
+    add_pod_interface(out, doc_get(answer, "tenant"));
     add_nat(out, ctl, answer, target);
     add_egress_explanation(out, doc_get(answer, "egress"));
     add_block(out, doc_get(answer, "block"));

@@ -47,8 +47,8 @@ static uint64_t count_outside(const struct pods_live *live)
 {
     uint64_t count = 0;
     sorted_each(const struct pod_stay, stay, live->stays) {
-        const struct ip *ip =
-            stay->tenant.v4.family != IP_NONE ? &stay->tenant.v4 : &stay->tenant.v6;
+        const struct ip *ip = stay->pod_interface.v4.family != IP_NONE ? &stay->pod_interface.v4
+                                                                       : &stay->pod_interface.v6;
         count += ip->family == IP_NONE || !pod_block_at(live->addresses, ip);
     }
     return count;

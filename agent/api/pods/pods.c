@@ -36,8 +36,8 @@ struct waiter {
     TAILQ_ENTRY(waiter) link;
     struct pods_api *api;
     struct http_exchange *exchange;
-    struct tenant tenant; /* container and interface */
-    bool wants;           /* addresses; else it was wired */
+    struct pod_interface pod_interface; /* container and interface */
+    bool wants;                         /* addresses; else it was wired */
     struct wish_texts texts;
     bool egress_only; /* with these addresses: */
     struct ip v4, v6;
@@ -179,22 +179,22 @@ static bool try_want(struct pods_api *api, const struct pod_wish *wish, bool las
     return true;
 }
 
-static void reply_served(struct pods_api *api, const struct tenant *tenant,
+static void reply_served(struct pods_api *api, const struct pod_interface *pod_interface,
                          struct http_reply *reply)
 {
     struct pod_grant grant;
-    if (api->options.calls.grant(api->options.context, tenant, &grant))
+    if (api->options.calls.grant(api->options.context, pod_interface, &grant))
         histogram_add(&api->adds, &histogram_sync,
                       (clock_mono_ms() - grant.stay.promised_ms) * 1000);
     reply_done(reply);
 }
 
-static bool try_wired(struct pods_api *api, const struct tenant *tenant, bool last,
+static bool try_wired(struct pods_api *api, const struct pod_interface *pod_interface, bool last,
                       struct http_reply *reply)
 {
-    enum pod_lack lack = api->options.calls.lack(api->options.context, tenant);
+    enum pod_lack lack = api->options.calls.lack(api->options.context, pod_interface);
     if (lack == POD_SERVED)
-        reply_served(api, tenant, reply);
+        reply_served(api, pod_interface, reply);
     else if (!last && lack != POD_UNKNOWN)
         return false;
     else
@@ -206,8 +206,8 @@ static bool try_waiter(struct waiter *waiter, int64_t now_ms, struct http_reply 
 {
     bool last = now_ms >= waiter->until_ms;
     const struct pod_wish wish = {
-        .container = waiter->tenant.container,
-        .interface = waiter->tenant.interface,
+        .container = waiter->pod_interface.container,
+        .interface = waiter->pod_interface.interface,
         .namespace = waiter->texts.namespace,
         .name = waiter->texts.name,
         .uid = waiter->texts.uid,
@@ -217,7 +217,7 @@ static bool try_waiter(struct waiter *waiter, int64_t now_ms, struct http_reply 
         .v6 = waiter->v6,
     };
     return waiter->wants ? try_want(waiter->api, &wish, last, reply)
-                         : try_wired(waiter->api, &waiter->tenant, last, reply);
+                         : try_wired(waiter->api, &waiter->pod_interface, last, reply);
 }
 
 void pods_api_look(struct pods_api *api)
@@ -256,7 +256,7 @@ static bool keep_texts(struct waiter *waiter, const struct pod_wish *wish)
 
 /* `wish` NULL: it was wired. */
 static void wait_for(struct pods_api *api, const struct http_request *request,
-                     const struct tenant *tenant, const struct pod_wish *wish,
+                     const struct pod_interface *pod_interface, const struct pod_wish *wish,
                      struct http_reply *reply)
 {
     struct waiter *waiter = calloc(1, sizeof(*waiter));
@@ -265,7 +265,7 @@ static void wait_for(struct pods_api *api, const struct http_request *request,
         return;
     }
     waiter->api = api;
-    waiter->tenant = *tenant;
+    waiter->pod_interface = *pod_interface;
     waiter->until_ms = clock_mono_ms() + (wish ? WANT_MS : WIRED_MS);
     TAILQ_INSERT_TAIL(&api->waiters, waiter, link);
     int r = keep_texts(waiter, wish) ? 0 : -ENOMEM;
@@ -290,11 +290,12 @@ static void reply_bad(struct http_reply *reply, int error, const struct faults *
 }
 
 static void on_want(struct pods_api *api, const struct http_request *request,
-                    const struct tenant *tenant, struct http_reply *reply)
+                    const struct pod_interface *pod_interface, struct http_reply *reply)
 {
     CLEANUP(document_freep) struct document *body = NULL;
     AUTOFAULTS struct faults faults = { 0 };
-    struct pod_wish wish = { .container = tenant->container, .interface = tenant->interface };
+    struct pod_wish wish = { .container = pod_interface->container,
+                             .interface = pod_interface->interface };
     int r = body_parse(request, &body, &faults);
     if (r == 0 && !body) {
         reply_error(reply, 400, "a body is needed: namespace and name of the pod");
@@ -305,43 +306,45 @@ static void on_want(struct pods_api *api, const struct http_request *request,
     if (r < 0)
         reply_bad(reply, r, &faults);
     else if (!try_want(api, &wish, false, reply))
-        wait_for(api, request, tenant, &wish, reply);
+        wait_for(api, request, pod_interface, &wish, reply);
 }
 
-/* Before the first pass every tenant is unknown: none may be denied, nor said to be gone. */
+/* Before the first pass every pod interface is unknown: none may be denied, nor said to be gone. */
 static bool is_early(const struct pods_api *api)
 {
     return api->options.calls.ready(api->options.context, false) == POD_EARLY;
 }
 
 static void on_wired(struct pods_api *api, const struct http_request *request,
-                     const struct tenant *tenant, struct http_reply *reply)
+                     const struct pod_interface *pod_interface, struct http_reply *reply)
 {
     AUTOFAULTS struct faults faults = { 0 };
     uint32_t ifindex = 0;
     int r = pods_read_index(request, &ifindex, &faults);
     if (r < 0)
         reply_bad(reply, r, &faults);
-    else if (api->options.calls.wired(api->options.context, tenant, ifindex) < 0)
+    else if (api->options.calls.wired(api->options.context, pod_interface, ifindex) < 0)
         reply_words(reply, is_early(api) ? &refusals[POD_EARLY] : &lacks[POD_UNKNOWN]);
     else
-        wait_for(api, request, tenant, NULL, reply);
+        wait_for(api, request, pod_interface, NULL, reply);
 }
 
-static void on_get(struct pods_api *api, const struct tenant *tenant, struct http_reply *reply)
+static void on_get(struct pods_api *api, const struct pod_interface *pod_interface,
+                   struct http_reply *reply)
 {
     struct pod_grant grant;
-    if (api->options.calls.grant(api->options.context, tenant, &grant))
+    if (api->options.calls.grant(api->options.context, pod_interface, &grant))
         reply_grant(reply, &grant);
-    else if (api->options.calls.chained(api->options.context, tenant))
+    else if (api->options.calls.chained(api->options.context, pod_interface))
         reply_done(reply);
     else
         reply_words(reply, &lacks[POD_UNKNOWN]);
 }
 
-static void on_delete(struct pods_api *api, const struct tenant *tenant, struct http_reply *reply)
+static void on_delete(struct pods_api *api, const struct pod_interface *pod_interface,
+                      struct http_reply *reply)
 {
-    int r = api->options.calls.free(api->options.context, tenant);
+    int r = api->options.calls.free(api->options.context, pod_interface);
     if (r < 0)
         reply_error(reply, 503, strerror(-r));
     else
@@ -361,7 +364,7 @@ static void on_ready(struct pods_api *api, bool egress_only, struct http_reply *
 void pods_api_handle(struct pods_api *api, const struct http_request *request,
                      struct http_reply *reply)
 {
-    struct tenant tenant;
+    struct pod_interface pod_interface;
     bool wired = false;
     bool collects = strcmp(request->path, "/v1/pods/gc") == 0;
     bool wants = !collects && strcmp(request->method, "POST") == 0;
@@ -373,17 +376,17 @@ void pods_api_handle(struct pods_api *api, const struct http_request *request,
         reply_words(reply, &refusals[POD_EARLY]);
     else if (collects)
         pods_api_gc(&api->options, request, reply);
-    else if (!pods_read_path(request->path, &tenant, &wired))
+    else if (!pods_read_path(request->path, &pod_interface, &wired))
         reply_error(reply, 400,
                     "expected /v1/pods/CONTAINER/INTERFACE, by names that a CNI runtime gives");
     else if (wants && wired)
-        on_wired(api, request, &tenant, reply);
+        on_wired(api, request, &pod_interface, reply);
     else if (wants)
-        on_want(api, request, &tenant, reply);
+        on_want(api, request, &pod_interface, reply);
     else if (strcmp(request->method, "DELETE") == 0)
-        on_delete(api, &tenant, reply);
+        on_delete(api, &pod_interface, reply);
     else
-        on_get(api, &tenant, reply);
+        on_get(api, &pod_interface, reply);
 }
 
 const struct histogram *pods_api_adds(const struct pods_api *api)

@@ -21,17 +21,17 @@
 struct pods_calls {
     enum pod_refusal (*want)(void *context, const struct pod_wish *wish,
                              struct pod_grant *ret_grant);
-    /* False: the tenant is not known. */
-    bool (*grant)(void *context, const struct tenant *key, struct pod_grant *ret_grant);
+    /* False: the pod interface is not known. */
+    bool (*grant)(void *context, const struct pod_interface *key, struct pod_grant *ret_grant);
     /* Whether another plugin gave its addresses. */
-    bool (*chained)(void *context, const struct tenant *key);
+    bool (*chained)(void *context, const struct pod_interface *key);
     /* `ifindex`: of the node's end. Returns 0 or -ENOENT. */
-    int (*wired)(void *context, const struct tenant *key, uint32_t ifindex);
-    enum pod_lack (*lack)(void *context, const struct tenant *key);
-    /* Notes of a tenant whose network is not known which one it is. */
-    void (*attach)(void *context, const struct tenant *key, const char *network);
-    /* Returns 1, 0 if the tenant is not known, or -errno. */
-    int (*free)(void *context, const struct tenant *key);
+    int (*wired)(void *context, const struct pod_interface *key, uint32_t ifindex);
+    enum pod_lack (*lack)(void *context, const struct pod_interface *key);
+    /* Notes of a pod interface whose network is not known which one it is. */
+    void (*attach)(void *context, const struct pod_interface *key, const char *network);
+    /* Returns 1, 0 if the pod interface is not known, or -errno. */
+    int (*free)(void *context, const struct pod_interface *key);
     /* Whether addresses can be had; with `egress_only` whether other plugins' pods can be led. */
     enum pod_refusal (*ready)(void *context, bool egress_only);
     /* The stay at a place of the list; NULL: behind the last. Borrowed until the next free. */

@@ -15,7 +15,7 @@
 
 static const char pods_path[] = "/v1/pods/";
 
-bool pods_read_path(const char *path, struct tenant *ret_tenant, bool *ret_wired)
+bool pods_read_path(const char *path, struct pod_interface *ret_pod_interface, bool *ret_wired)
 {
     static const char wired[] = "/wired";
     AUTOFREE char *copy = strdup(path + strlen(pods_path));
@@ -29,7 +29,7 @@ bool pods_read_path(const char *path, struct tenant *ret_tenant, bool *ret_wired
         return false;
     if (rest)
         *rest = '\0';
-    return tenant_name(copy, interface, "default", ret_tenant) == 0;
+    return pod_interface_name(copy, interface, "default", ret_pod_interface) == 0;
 }
 
 /* A text of the body; "" where it is absent. */
@@ -37,7 +37,7 @@ static int read_text(const struct document *body, const char *member, const char
                      struct faults *faults)
 {
     *ret = "";
-    return MIN(body_line(body, member, TENANT_NAME_MAX, ret, faults), 0);
+    return MIN(body_line(body, member, POD_INTERFACE_NAME_MAX, ret, faults), 0);
 }
 
 /* It is written into the state file, a line for a pod. */

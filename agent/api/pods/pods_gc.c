@@ -44,23 +44,23 @@ static int read_live(const struct document *body, struct sorted *live, struct fa
         r = MIN(doc_expect(body, list, DOC_LIST, faults), 0);
     doc_each(node, list) {
         const char *container = "", *interface = "";
-        struct tenant tenant;
+        struct pod_interface pod_interface;
         if (r == 0)
             r = MIN(body_string(body, doc_get(node, "container"), &container, faults), 0);
         if (r == 0)
             r = MIN(body_string(body, doc_get(node, "interface"), &interface, faults), 0);
         /* What can't be a name of ours is none of ours. */
-        if (r == 0 && tenant_name(container, interface, "default", &tenant) == 0)
-            r = sorted_put(live, &tenant);
+        if (r == 0 && pod_interface_name(container, interface, "default", &pod_interface) == 0)
+            r = sorted_put(live, &pod_interface);
     }
     return r;
 }
 
-static void add_freed(struct json *json, const struct tenant *tenant)
+static void add_freed(struct json *json, const struct pod_interface *pod_interface)
 {
     json_begin_object(json, NULL);
-    json_string(json, "container", tenant->container);
-    json_string(json, "interface", tenant->interface);
+    json_string(json, "container", pod_interface->container);
+    json_string(json, "interface", pod_interface->interface);
     json_end_object(json);
 }
 
@@ -69,18 +69,18 @@ static int free_others(const struct pods_api_options *options, const char *netwo
 {
     const struct pod_stay *stay;
     for (size_t i = 0; (stay = options->calls.at(options->context, i));) {
-        const struct tenant tenant = stay->tenant;
-        bool is_alive = sorted_find(live, &tenant) != NULL;
+        const struct pod_interface pod_interface = stay->pod_interface;
+        bool is_alive = sorted_find(live, &pod_interface) != NULL;
         if (is_alive && !*stay->network)
-            options->calls.attach(options->context, &tenant, network);
+            options->calls.attach(options->context, &pod_interface, network);
         if (is_alive || strcmp(stay->network, network) != 0) {
             i++;
             continue;
         }
-        int r = options->calls.free(options->context, &tenant);
+        int r = options->calls.free(options->context, &pod_interface);
         if (r < 0)
             return r;
-        add_freed(json, &tenant);
+        add_freed(json, &pod_interface);
     }
     return 0;
 }
@@ -89,7 +89,7 @@ void pods_api_gc(const struct pods_api_options *options, const struct http_reque
                  struct http_reply *reply)
 {
     CLEANUP(document_freep) struct document *body = NULL;
-    AUTOSORTED struct sorted live = SORTED(struct tenant, tenant_cmp);
+    AUTOSORTED struct sorted live = SORTED(struct pod_interface, pod_interface_cmp);
     AUTOFAULTS struct faults faults = { 0 };
     AUTOTEXT struct text out = { 0 };
     struct json json = { .out = &out };

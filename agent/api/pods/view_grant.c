@@ -43,9 +43,9 @@ static void add_settings(struct json *json, const struct pod_grant *grant, bool 
     json_end_object(json);
 }
 
-static void add_addresses(struct json *json, const struct tenant *tenant)
+static void add_addresses(struct json *json, const struct pod_interface *pod_interface)
 {
-    const struct ip *const ips[] = { &tenant->v4, &tenant->v6 };
+    const struct ip *const ips[] = { &pod_interface->v4, &pod_interface->v6 };
     char text[PREFIX_STRLEN];
     json_begin_array(json, "addresses");
     for (size_t i = 0; i < ARRAY_SIZE(ips); i++) {
@@ -74,16 +74,16 @@ static void add_ways(struct json *json, bool v4, bool v6)
 
 void view_grant(const struct pod_grant *grant, struct text *out)
 {
-    const struct tenant *tenant = &grant->stay.tenant;
-    const bool v4 = tenant->v4.family != IP_NONE, v6 = tenant->v6.family != IP_NONE;
+    const struct pod_interface *pod_interface = &grant->stay.pod_interface;
+    const bool v4 = pod_interface->v4.family != IP_NONE, v6 = pod_interface->v6.family != IP_NONE;
     struct json json = { .out = out };
     json_begin_object(&json, NULL);
     json_int(&json, "version", 1);
-    json_string(&json, "interface", tenant->interface);
+    json_string(&json, "interface", pod_interface->interface);
     json_string(&json, "hostInterface", grant->host);
     json_string(&json, "alias", grant->alias);
     json_int(&json, "mtu", grant->mtu);
-    add_addresses(&json, tenant);
+    add_addresses(&json, pod_interface);
     add_ways(&json, v4, v6);
     add_settings(&json, grant, v4, v6);
     json_end_object(&json);

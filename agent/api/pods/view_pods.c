@@ -30,13 +30,13 @@ static void add_text_or_null(struct json *json, const char *key, const char *tex
 
 static bool has_addresses(const struct pod_stay *stay)
 {
-    return stay->tenant.v4.family != IP_NONE || stay->tenant.v6.family != IP_NONE;
+    return stay->pod_interface.v4.family != IP_NONE || stay->pod_interface.v6.family != IP_NONE;
 }
 
 /* Its addresses are another plugin's, and so are the routes to them. */
 static bool is_chained(const struct api_state *state, const struct pod_stay *stay)
 {
-    return state->chained && sorted_find(state->chained, &stay->tenant) == stay;
+    return state->chained && sorted_find(state->chained, &stay->pod_interface) == stay;
 }
 
 static const char *state_of(const struct api_state *state, const struct pod_stay *stay)
@@ -50,9 +50,9 @@ static const char *state_of(const struct api_state *state, const struct pod_stay
     return stay->routed ? "routed" : "no-route";
 }
 
-static void add_addresses(struct json *json, const struct tenant *tenant)
+static void add_addresses(struct json *json, const struct pod_interface *pod_interface)
 {
-    const struct ip *const ips[] = { &tenant->v4, &tenant->v6 };
+    const struct ip *const ips[] = { &pod_interface->v4, &pod_interface->v6 };
     char text[IP_STRLEN];
     json_begin_array(json, "addresses");
     for (size_t i = 0; i < ARRAY_SIZE(ips); i++) {
@@ -75,9 +75,11 @@ static void add_egresses(struct json *json, const struct api_state *state,
     json_end_array(json);
 }
 
-static const char *block_of(const struct api_state *state, const struct tenant *tenant)
+static const char *block_of(const struct api_state *state,
+                            const struct pod_interface *pod_interface)
 {
-    const struct ip *ip = tenant->v4.family != IP_NONE ? &tenant->v4 : &tenant->v6;
+    const struct ip *ip =
+        pod_interface->v4.family != IP_NONE ? &pod_interface->v4 : &pod_interface->v6;
     const struct pod_block *block = state->pods ? pod_block_at(state->pods->addresses, ip) : NULL;
     return block ? block->name : NULL;
 }
@@ -90,13 +92,13 @@ static void add_pod(struct json *json, const char *key, const struct api_state *
     json_begin_object(json, key);
     add_text_or_null(json, "namespace", stay->namespace);
     add_text_or_null(json, "name", stay->name);
-    json_string(json, "container", stay->tenant.container);
-    json_string(json, "interface", stay->tenant.interface);
+    json_string(json, "container", stay->pod_interface.container);
+    json_string(json, "interface", stay->pod_interface.interface);
     add_text_or_null(json, "hostInterface", link ? link->name : NULL);
-    add_addresses(json, &stay->tenant);
+    add_addresses(json, &stay->pod_interface);
     bool chained = is_chained(state, stay);
-    add_text_or_null(json, "pool", chained ? NULL : stay->tenant.pool);
-    add_text_or_null(json, "block", chained ? NULL : block_of(state, &stay->tenant));
+    add_text_or_null(json, "pool", chained ? NULL : stay->pod_interface.pool);
+    add_text_or_null(json, "block", chained ? NULL : block_of(state, &stay->pod_interface));
     json_string(json, "state", state_of(state, stay));
     json_time(json, "since", stay->since_wall_ms);
     add_egresses(json, state, stay);
@@ -107,13 +109,14 @@ static const struct pod_stay *stay_with(const struct sorted *stays, const struct
 {
     static const struct sorted none;
     sorted_each(const struct pod_stay, stay, stays ? stays : &none) {
-        if (ip_equal(&stay->tenant.v4, address) || ip_equal(&stay->tenant.v6, address))
+        if (ip_equal(&stay->pod_interface.v4, address) ||
+            ip_equal(&stay->pod_interface.v6, address))
             return stay;
     }
     return NULL;
 }
 
-void write_tenant(struct json *json, const struct api_state *state, const struct ip *address)
+void write_pod_interface(struct json *json, const struct api_state *state, const struct ip *address)
 {
     const struct pod_stay *stay = stay_with(state->pods ? state->pods->stays : NULL, address);
     if (!stay)

@@ -84,7 +84,7 @@ int nat_plane_remove_interface(struct nat_plane *plane, uint32_t ifindex);
 void nat_plane_set_by_route(struct nat_plane *plane, const uint32_t *tunnels, size_t count);
 
 /* How many namespaces have Services, which decides about the share of each in the maps. */
-void nat_plane_set_tenants(struct nat_plane *plane, uint32_t count);
+void nat_plane_set_pod_interfaces(struct nat_plane *plane, uint32_t count);
 
 /*
  * Makes the maps match the row, by difference; the Service changes as a whole. Returns 1 if

@@ -35,7 +35,7 @@ struct nat_plane {
     struct nat_addr *peers;
 
     struct nat_ids ids;
-    uint32_t tenants;                    /* namespaces that have Services; 0: not told */
+    uint32_t pod_interfaces;             /* namespaces that have Services; 0: not told */
     int64_t headroom[NAT_SHARED_TABLES]; /* see share.c */
     struct sorted installed;             /* struct nat_installed *, by name */
     struct nat_installed **by_id;        /* by service id */

@@ -328,7 +328,7 @@ int nat_turns_write(struct nat_engine *engine, struct round *round)
     if (r < 0)
         return r;
     if (any_comes_or_goes(engine))
-        nat_plane_set_tenants(engine->plane, count_namespaces(&engine->rows));
+        nat_plane_set_pod_interfaces(engine->plane, count_namespaces(&engine->rows));
     r = write_and_prove(engine, round);
     end_turns(engine);
     if (r == 0)

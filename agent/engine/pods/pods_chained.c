@@ -29,11 +29,11 @@ static int make_stay(const struct pod_wish *wish, struct pod_stay *stay)
 {
     *stay = (struct pod_stay){ .promised_ms = clock_mono_ms() };
     stay->since_wall_ms = clock_wall_ms();
-    int r = tenant_name(wish->container, wish->interface, "default", &stay->tenant);
+    int r = pod_interface_name(wish->container, wish->interface, "default", &stay->pod_interface);
     if (r < 0 || !fits(wish, stay))
         return -EINVAL;
-    stay->tenant.v4 = wish->v4;
-    stay->tenant.v6 = wish->v6;
+    stay->pod_interface.v4 = wish->v4;
+    stay->pod_interface.v6 = wish->v6;
     snprintf(stay->namespace, sizeof(stay->namespace), "%s", wish->namespace);
     snprintf(stay->name, sizeof(stay->name), "%s", wish->name);
     snprintf(stay->uid, sizeof(stay->uid), "%s", wish->uid);
@@ -50,7 +50,7 @@ enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_wish 
         return refusal;
     if (make_stay(wish, &stay) < 0)
         return POD_BAD_NAME;
-    const struct pod_stay *known = pods_engine_chained(engine, &stay.tenant);
+    const struct pod_stay *known = pods_engine_chained(engine, &stay.pod_interface);
     if (known && !pods_is_same(known, wish))
         return POD_OTHER;
     if (known)
@@ -69,7 +69,8 @@ enum pod_refusal pods_engine_chain_ready(const struct engine *engine)
     return status_is_known(pods->setup.status) ? POD_GRANTED : POD_EARLY;
 }
 
-const struct pod_stay *pods_engine_chained(const struct engine *engine, const struct tenant *key)
+const struct pod_stay *pods_engine_chained(const struct engine *engine,
+                                           const struct pod_interface *key)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;
     return sorted_find(&pods->chained, key);
@@ -80,7 +81,8 @@ const struct sorted *pods_engine_chain_list(const struct engine *engine)
     return &((const struct pods_engine *)engine)->chained;
 }
 
-int pods_engine_chain_wired(struct engine *engine, const struct tenant *key, uint32_t ifindex)
+int pods_engine_chain_wired(struct engine *engine, const struct pod_interface *key,
+                            uint32_t ifindex)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
     struct pod_stay *stay = sorted_find(&pods->chained, key);
@@ -92,7 +94,7 @@ int pods_engine_chain_wired(struct engine *engine, const struct tenant *key, uin
     return 0;
 }
 
-int pods_engine_chain_free(struct engine *engine, const struct tenant *key)
+int pods_engine_chain_free(struct engine *engine, const struct pod_interface *key)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
     if (!pods_engine_chained(engine, key))

@@ -24,11 +24,11 @@ enum { V6_MTU_MIN = 1280 };
 
 const char *pods_place(const struct pod_stay *stay, char buffer[static POD_PLACE_LEN])
 {
-    char name[TENANT_STRLEN];
+    char name[POD_INTERFACE_STRLEN];
     if (*stay->name)
         snprintf(buffer, POD_PLACE_LEN, "Pod %s/%s", stay->namespace, stay->name);
     else
-        snprintf(buffer, POD_PLACE_LEN, "%s", tenant_str(&stay->tenant, name));
+        snprintf(buffer, POD_PLACE_LEN, "%s", pod_interface_str(&stay->pod_interface, name));
     return buffer;
 }
 
@@ -135,7 +135,7 @@ static const struct link_address *local_address(const struct pods_engine *pods, 
 void pods_tell_local(const struct pods_engine *pods, struct faults *faults)
 {
     sorted_each(const struct pod_stay, stay, &pods->stays) {
-        const struct ip *const own[] = { &stay->tenant.v4, &stay->tenant.v6 };
+        const struct ip *const own[] = { &stay->pod_interface.v4, &stay->pod_interface.v6 };
         for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
             const struct link_address *address = local_address(pods, own[i]);
             char ip[IP_STRLEN], place[POD_PLACE_LEN];

@@ -75,10 +75,10 @@ static int open_pods(const struct engine_setup *setup, struct engine **ret_engin
     *pods = (struct pods_engine){
         .engine = { &pods_engine_ops },
         .setup = *setup,
-        .stays = SORTED(struct pod_stay, tenant_cmp),
-        .chained = SORTED(struct pod_stay, tenant_cmp),
+        .stays = SORTED(struct pod_stay, pod_interface_cmp),
+        .chained = SORTED(struct pod_stay, pod_interface_cmp),
         .was_used = SORTED(struct ip, ip_item_cmp),
-        .networks = SORTED(struct pod_stay, tenant_cmp),
+        .networks = SORTED(struct pod_stay, pod_interface_cmp),
         .drifts = SORTED(struct pod_drift, pod_drift_cmp),
         .blocks_dirty = true,
         .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },

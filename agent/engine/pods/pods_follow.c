@@ -3,9 +3,9 @@
  * A round of the pods engine: what the kernel shows becomes who has which address, then each
  * address gets its route.
  *
- * A tenant is known by the alias of a link. One whose link lost its alias, but is still there,
- * gets it back; one whose link went is lost with it. A route is wanted as soon as the link is up:
- * the kernel takes IPv4 routes off a link that goes down, and refuses new ones.
+ * A pod interface is known by the alias of a link. One whose link lost its alias, but is still
+ * there, gets it back; one whose link went is lost with it. A route is wanted as soon as the link
+ * is up: the kernel takes IPv4 routes off a link that goes down, and refuses new ones.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -73,15 +73,15 @@ static int lose(struct pods_engine *pods, const struct pod_stay *stay, int64_t n
                 pods->losses.count * sizeof(*pods->losses.items));
     }
     int r = vec_push(&pods->losses, loss);
-    return r < 0 ? r : MIN(pods_forget(pods, &loss.stay.tenant), 0);
+    return r < 0 ? r : MIN(pods_forget(pods, &loss.stay.pod_interface), 0);
 }
 
 /* The link is there without its alias. */
 static void put_alias_back(struct pods_engine *pods, const struct pod_stay *stay,
                            struct round *round)
 {
-    char alias[TENANT_ALIAS_LEN];
-    if (tenant_alias(&stay->tenant, alias) < 0)
+    char alias[POD_INTERFACE_ALIAS_LEN];
+    if (pod_interface_alias(&stay->pod_interface, alias) < 0)
         return;
     const struct nl_link_change change = { .alias = alias };
     int r = nl_link_change(pods->socket, stay->ifindex, &change, NULL);
@@ -95,12 +95,13 @@ static void put_alias_back(struct pods_engine *pods, const struct pod_stay *stay
 /* No link as yet: agent-cni is about to make it, or to make it anew, or was killed. */
 static int wait_for_link(struct pods_engine *pods, struct pod_stay *stay, int64_t now_ms)
 {
-    const struct tenant tenant = stay->tenant;
+    const struct pod_interface pod_interface = stay->pod_interface;
     stay->ifindex = 0;
-    return now_ms - stay->promised_ms < PODS_PROMISE_MS ? 0 : MIN(pods_forget(pods, &tenant), 0);
+    return now_ms - stay->promised_ms < PODS_PROMISE_MS ? 0
+                                                        : MIN(pods_forget(pods, &pod_interface), 0);
 }
 
-/* A tenant that the kernel shows no link of. Returns 0 or -errno. */
+/* A pod interface that the kernel shows no link of. Returns 0 or -errno. */
 static int follow_missing(struct pods_engine *pods, struct pod_stay *stay, struct round *round)
 {
     if (stay->ifindex == 0 || !stay->wired)
@@ -117,7 +118,8 @@ static int follow_missing(struct pods_engine *pods, struct pod_stay *stay, struc
 static void name_stay(const struct pods_engine *pods, struct pod_stay *stay)
 {
     size_t count = 0;
-    const struct ip *ip = stay->tenant.v4.family != IP_NONE ? &stay->tenant.v4 : &stay->tenant.v6;
+    const struct ip *ip = stay->pod_interface.v4.family != IP_NONE ? &stay->pod_interface.v4
+                                                                   : &stay->pod_interface.v6;
     const struct pod *const *list =
         *stay->name ? NULL : store_pods_at(pods->setup.store, ip, &count);
     if (count == 0)
@@ -130,7 +132,7 @@ static int follow_known(struct pods_engine *pods, const struct pods_seen *seen, 
 {
     for (size_t i = pods->stays.count; i-- > 0;) {
         struct pod_stay *stay = sorted_at(&pods->stays, i);
-        const struct pod_seen *found = pods_seen_find(seen, &stay->tenant);
+        const struct pod_seen *found = pods_seen_find(seen, &stay->pod_interface);
         name_stay(pods, stay);
         if (found)
             stay->ifindex = found->ifindex;
@@ -149,25 +151,26 @@ static bool is_taken(const struct pods_engine *pods, const struct ip *ip)
 /* One that an earlier agent, or Coil's, has wired; or that has got back what it lacked. */
 static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct faults *faults)
 {
-    const struct pod_stay *known = pods_stay(pods, &seen->tenant);
+    const struct pod_stay *known = pods_stay(pods, &seen->pod_interface);
     struct pod_stay stay = {
-        .tenant = seen->tenant,
+        .pod_interface = seen->pod_interface,
         .ifindex = seen->ifindex,
         .since_wall_ms = clock_wall_ms(),
         .wired = true,
     };
     snprintf(stay.network, sizeof(stay.network), "%s",
-             known ? known->network : pods_memory_network(pods, &seen->tenant));
-    if (known && (known->tenant.v4.family != IP_NONE || known->tenant.v6.family != IP_NONE))
+             known ? known->network : pods_memory_network(pods, &seen->pod_interface));
+    if (known &&
+        (known->pod_interface.v4.family != IP_NONE || known->pod_interface.v6.family != IP_NONE))
         return 0;
-    if (is_taken(pods, &stay.tenant.v4) || is_taken(pods, &stay.tenant.v6)) {
-        char text[TENANT_STRLEN];
-        fault_raise(faults, tenant_str(&seen->tenant, text), pod_address_shared, 0);
-        stay.tenant.v4 = stay.tenant.v6 = (struct ip){ 0 };
+    if (is_taken(pods, &stay.pod_interface.v4) || is_taken(pods, &stay.pod_interface.v6)) {
+        char text[POD_INTERFACE_STRLEN];
+        fault_raise(faults, pod_interface_str(&seen->pod_interface, text), pod_address_shared, 0);
+        stay.pod_interface.v4 = stay.pod_interface.v6 = (struct ip){ 0 };
     }
-    if (known && stay.tenant.v4.family == IP_NONE && stay.tenant.v6.family == IP_NONE)
+    if (known && stay.pod_interface.v4.family == IP_NONE && stay.pod_interface.v6.family == IP_NONE)
         return 0;
-    int r = pod_addresses_put(&pods->addresses, &stay.tenant);
+    int r = pod_addresses_put(&pods->addresses, &stay.pod_interface);
     pods->unsaved = true;
     return r < 0 ? r : sorted_put(&pods->stays, &stay);
 }
@@ -175,12 +178,12 @@ static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct f
 static void tell_outside(const struct pods_engine *pods, struct faults *faults)
 {
     sorted_each(const struct pod_stay, stay, &pods->stays) {
-        const struct ip *ip =
-            stay->tenant.v4.family != IP_NONE ? &stay->tenant.v4 : &stay->tenant.v6;
+        const struct ip *ip = stay->pod_interface.v4.family != IP_NONE ? &stay->pod_interface.v4
+                                                                       : &stay->pod_interface.v6;
         char text[IP_STRLEN], place[POD_PLACE_LEN];
         if (ip->family == IP_NONE)
             fault_raise(faults, pods_place(stay, place), pod_without_address,
-                        .pool = stay->tenant.pool);
+                        .pool = stay->pod_interface.pool);
         else if (!pod_block_at(&pods->addresses, ip))
             fault_raise(faults, pods_place(stay, place), pod_address_outside_blocks,
                         .address = ip_str(ip, text));
@@ -219,14 +222,15 @@ static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults 
             continue;
         char v4[IP_STRLEN], v6[IP_STRLEN], place[POD_PLACE_LEN];
         fault_raise(faults, pods_place(stay, place), pod_interface_gone,
-                    .interface = stay->tenant.interface, .ipv4 = ip_str(&stay->tenant.v4, v4),
-                    .ipv6 = ip_str(&stay->tenant.v6, v6));
+                    .interface = stay->pod_interface.interface,
+                    .ipv4 = ip_str(&stay->pod_interface.v4, v4),
+                    .ipv6 = ip_str(&stay->pod_interface.v6, v6));
     }
 }
 
 /* ---- Routes ---- */
 
-/* Adds what a tenant's address lacks. Returns 0, or -ENOMEM. */
+/* Adds what a pod interface's address lacks. Returns 0, or -ENOMEM. */
 static int add_route(const struct pods_engine *pods, const struct pod_stay *stay,
                      const struct ip *ip, route_op_list *ops)
 {
@@ -253,9 +257,9 @@ static int list_routes(struct pods_engine *pods, route_op_list *ops, struct roun
         stay->routed = false;
         if (!link || !link->up)
             continue;
-        int r = add_route(pods, stay, &stay->tenant.v4, ops);
+        int r = add_route(pods, stay, &stay->pod_interface.v4, ops);
         if (r == 0)
-            r = add_route(pods, stay, &stay->tenant.v6, ops);
+            r = add_route(pods, stay, &stay->pod_interface.v6, ops);
         if (r < 0)
             return r;
         stay->routed = true; /* unless one of them is refused */
@@ -271,8 +275,8 @@ static void tell_refused(struct pods_engine *pods, const struct route_op *op,
     char text[ROUTE_STRLEN];
     (void)vec_push(&pods->moved, op->route.ifindex);
     sorted_each(struct pod_stay, stay, &pods->stays) {
-        if (ip_equal(&stay->tenant.v4, &op->route.prefix.ip) ||
-            ip_equal(&stay->tenant.v6, &op->route.prefix.ip))
+        if (ip_equal(&stay->pod_interface.v4, &op->route.prefix.ip) ||
+            ip_equal(&stay->pod_interface.v6, &op->route.prefix.ip))
             stay->routed = false;
     }
     if (op->route.prefix.ip.family == IP_V6 && pods_end_is_too_small(pods, op->route.ifindex))
@@ -335,7 +339,7 @@ int pods_follow(struct pods_engine *pods, struct round *round)
                            &pods->addresses, &seen);
     if (r == 0)
         r = follow_known(pods, &seen, round);
-    vec_each(const struct pod_seen, it, &seen.tenants)
+    vec_each(const struct pod_seen, it, &seen.pod_interfaces)
         r = r == 0 ? adopt(pods, it, &faults) : r;
     if (r == 0)
         r = pods_follow_unowned(pods, &seen, round->now_ms, &faults);

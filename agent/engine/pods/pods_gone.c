@@ -51,7 +51,7 @@ static bool has_successor(const struct pods_engine *pods, const struct pod_stay 
         if (is_there(other) && other->since_wall_ms > stay->since_wall_ms &&
             strcmp(other->name, stay->name) == 0 &&
             strcmp(other->namespace, stay->namespace) == 0 &&
-            strcmp(other->tenant.container, stay->tenant.container) != 0)
+            strcmp(other->pod_interface.container, stay->pod_interface.container) != 0)
             return true;
     }
     return false;
@@ -71,8 +71,8 @@ static const struct fault_type *why_gone(const struct pods_engine *pods,
 {
     const struct store *store = pods->setup.store;
     bool known = *stay->name ? store_get(store, KIND_POD, stay->namespace, stay->name) != NULL
-                             : is_held_by_a_pod(store, &stay->tenant.v4) ||
-                                   is_held_by_a_pod(store, &stay->tenant.v6);
+                             : is_held_by_a_pod(store, &stay->pod_interface.v4) ||
+                                   is_held_by_a_pod(store, &stay->pod_interface.v6);
     if (!known)
         return &fault_type_pod_unknown;
     return *stay->name && has_successor(pods, stay) ? &fault_type_pod_sandbox_replaced : NULL;
@@ -96,15 +96,19 @@ static int64_t unknown_since(const struct pods_engine *pods, const struct pod_st
 
 static void tell(const struct pods_engine *pods, const struct pod_stay *stay, struct faults *faults)
 {
-    char v4[IP_STRLEN], v6[IP_STRLEN], tenant[TENANT_STRLEN];
-    bool both = stay->tenant.v4.family != IP_NONE && stay->tenant.v6.family != IP_NONE;
+    char v4[IP_STRLEN], v6[IP_STRLEN], pod_interface[POD_INTERFACE_STRLEN];
+    bool both =
+        stay->pod_interface.v4.family != IP_NONE && stay->pod_interface.v6.family != IP_NONE;
     const struct link *link = link_find(kernel_links(pods->setup.kernel), stay->ifindex);
     AUTOFREE char *pod = *stay->name ? text_format("Pod %s/%s", stay->namespace, stay->name) : NULL;
     AUTOFREE char *addresses = text_format(
-        "%s%s%s", stay->tenant.v4.family != IP_NONE ? ip_str(&stay->tenant.v4, v4) : "",
-        both ? " and " : "", stay->tenant.v6.family != IP_NONE ? ip_str(&stay->tenant.v6, v6) : "");
-    fault_raise_type(faults, pod ? pod : tenant_str(&stay->tenant, tenant), why_gone(pods, stay),
-                     &(const struct fault_pod_unknown){ .sandbox = stay->tenant.container,
+        "%s%s%s",
+        stay->pod_interface.v4.family != IP_NONE ? ip_str(&stay->pod_interface.v4, v4) : "",
+        both ? " and " : "",
+        stay->pod_interface.v6.family != IP_NONE ? ip_str(&stay->pod_interface.v6, v6) : "");
+    fault_raise_type(faults, pod ? pod : pod_interface_str(&stay->pod_interface, pod_interface),
+                     why_gone(pods, stay),
+                     &(const struct fault_pod_unknown){ .sandbox = stay->pod_interface.container,
                                                         .interface = link ? link->name : "?",
                                                         .addresses = addresses });
 }

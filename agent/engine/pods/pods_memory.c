@@ -34,7 +34,7 @@ static int read_network(struct pods_engine *pods, char *text)
     struct pod_stay stay = { 0 };
     const char *container = strsep(&text, " "), *interface = strsep(&text, " ");
     if (!interface || !text || strlen(text) >= sizeof(stay.network) ||
-        tenant_name(container, interface, "default", &stay.tenant) < 0)
+        pod_interface_name(container, interface, "default", &stay.pod_interface) < 0)
         return -EBADMSG;
     strcpy(stay.network, text);
     return sorted_put(&pods->networks, &stay);
@@ -102,7 +102,7 @@ int pods_memory_settle(struct pods_engine *pods, int64_t now_wall_ms)
     return 0;
 }
 
-const char *pods_memory_network(const struct pods_engine *pods, const struct tenant *key)
+const char *pods_memory_network(const struct pods_engine *pods, const struct pod_interface *key)
 {
     const struct pod_stay *known = sorted_find(&pods->networks, key);
     return known ? known->network : "";
@@ -113,13 +113,15 @@ static void write_lines(const struct pods_engine *pods, struct text *out)
     char ip[IP_STRLEN];
     sorted_each(const struct pod_rest, rest, &pods->addresses.rests)
         text_addf(out, "%s %" PRId64 "\n", ip_str(&rest->ip, ip), rest->freed_ms);
-    sorted_each(const struct tenant, tenant, &pods->addresses.tenants)
-        text_addf(out, "%s used\n",
-                  ip_str(tenant->v4.family != IP_NONE ? &tenant->v4 : &tenant->v6, ip));
+    sorted_each(const struct pod_interface, pod_interface, &pods->addresses.pod_interfaces)
+        text_addf(
+            out, "%s used\n",
+            ip_str(pod_interface->v4.family != IP_NONE ? &pod_interface->v4 : &pod_interface->v6,
+                   ip));
     sorted_each(const struct pod_stay, stay, &pods->stays) {
         if (*stay->network)
-            text_addf(out, "network %s %s %s\n", stay->tenant.container, stay->tenant.interface,
-                      stay->network);
+            text_addf(out, "network %s %s %s\n", stay->pod_interface.container,
+                      stay->pod_interface.interface, stay->network);
     }
 }
 

@@ -101,7 +101,8 @@ static bool is_wanted(const struct pods_engine *pods, uint32_t wish, bool v4, bo
 static int look_at_end(struct pods_engine *pods, const struct pod_stay *stay)
 {
     const struct link *link = link_find(kernel_links(pods->setup.kernel), stay->ifindex);
-    const bool v4 = stay->tenant.v4.family != IP_NONE, v6 = stay->tenant.v6.family != IP_NONE;
+    const bool v4 = stay->pod_interface.v4.family != IP_NONE,
+               v6 = stay->pod_interface.v6.family != IP_NONE;
     int r = 0;
     for (uint32_t i = FIRST_OF_ENDS; r == 0 && stay->wired && link && i < ARRAY_SIZE(wishes); i++) {
         if (is_wanted(pods, i, v4, v6))
@@ -115,8 +116,8 @@ static int look_at_node(struct pods_engine *pods)
     bool v4 = false, v6 = false;
     int r = 0;
     sorted_each(const struct pod_stay, stay, &pods->stays) {
-        v4 |= stay->tenant.v4.family != IP_NONE;
-        v6 |= stay->tenant.v6.family != IP_NONE;
+        v4 |= stay->pod_interface.v4.family != IP_NONE;
+        v6 |= stay->pod_interface.v6.family != IP_NONE;
     }
     for (uint32_t i = 0; r == 0 && i < FIRST_OF_ENDS; i++) {
         if (is_wanted(pods, i, v4, v6))

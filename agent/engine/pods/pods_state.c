@@ -4,21 +4,21 @@
 
 #include "base/clock.h"
 
-struct pod_stay *pods_stay(const struct pods_engine *pods, const struct tenant *key)
+struct pod_stay *pods_stay(const struct pods_engine *pods, const struct pod_interface *key)
 {
     return sorted_find(&pods->stays, key);
 }
 
-int pods_forget(struct pods_engine *pods, const struct tenant *key)
+int pods_forget(struct pods_engine *pods, const struct pod_interface *key)
 {
     const struct pod_stay *stay = pods_stay(pods, key);
     if (!stay)
         return 0;
-    const struct tenant tenant = stay->tenant;
-    int r = pod_addresses_free(&pods->addresses, &tenant, clock_wall_ms());
+    const struct pod_interface pod_interface = stay->pod_interface;
+    int r = pod_addresses_free(&pods->addresses, &pod_interface, clock_wall_ms());
     if (r < 0)
         return r;
-    sorted_remove(&pods->stays, &tenant);
+    sorted_remove(&pods->stays, &pod_interface);
     pods->unsaved = true;
     return 1;
 }

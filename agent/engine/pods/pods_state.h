@@ -11,7 +11,7 @@
 #include "plan/pods/pod_seen.h"
 #include "plan/pods/pod_stay.h"
 
-/* A tenant whose link went without a DEL: its pod is cut off. */
+/* A pod interface whose link went without a DEL: its pod is cut off. */
 struct pod_loss {
     struct pod_stay stay;
     int64_t lost_ms; /* monotonic */
@@ -26,7 +26,7 @@ struct pod_drift {
 
 /* A block that is about to be given back. */
 struct pod_closed {
-    char name[TENANT_NAME_MAX + 1];
+    char name[POD_INTERFACE_NAME_MAX + 1];
 };
 
 enum {
@@ -135,16 +135,16 @@ int pods_memory_load(struct pods_engine *pods);
 /* Addresses that were in use when the file was written, and are not now, rest from now on. */
 int pods_memory_settle(struct pods_engine *pods, int64_t now_wall_ms);
 /* The network of one that was there when the file was written; "": it has none. */
-const char *pods_memory_network(const struct pods_engine *pods, const struct tenant *key);
+const char *pods_memory_network(const struct pods_engine *pods, const struct pod_interface *key);
 /* Writes it if something changed. */
 void pods_memory_save(struct pods_engine *pods);
 
 /* ---- pods_state.c ---- */
 
-struct pod_stay *pods_stay(const struct pods_engine *pods, const struct tenant *key);
-/* The Pod's name, or the tenant where nobody has said which pod it is. Returns `buffer`. */
-enum { POD_PLACE_LEN = POD_NAMESPACE_LEN + TENANT_NAME_MAX + TENANT_STRLEN };
+struct pod_stay *pods_stay(const struct pods_engine *pods, const struct pod_interface *key);
+/* The Pod's name, or the pod interface where nobody has said which pod it is. Returns `buffer`. */
+enum { POD_PLACE_LEN = POD_NAMESPACE_LEN + POD_INTERFACE_NAME_MAX + POD_INTERFACE_STRLEN };
 const char *pods_place(const struct pod_stay *stay, char buffer[static POD_PLACE_LEN]);
-/* Forgets a tenant; its addresses rest. Returns 1, 0 if it is not known, or -ENOMEM. */
-int pods_forget(struct pods_engine *pods, const struct tenant *key);
+/* Forgets a pod interface; its addresses rest. Returns 1, 0 if it is not known, or -ENOMEM. */
+int pods_forget(struct pods_engine *pods, const struct pod_interface *key);
 void pods_report(struct pods_engine *pods, const char *group, const struct faults *faults);

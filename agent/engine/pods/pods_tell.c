@@ -33,7 +33,7 @@ static bool has_ip(const struct pod *pod, const struct ip *ip)
 
 static bool has_all(const struct pod *pod, const struct pod_stay *stay)
 {
-    return has_ip(pod, &stay->tenant.v4) && has_ip(pod, &stay->tenant.v6);
+    return has_ip(pod, &stay->pod_interface.v4) && has_ip(pod, &stay->pod_interface.v6);
 }
 
 static bool is_same_pod(const struct pod_stay *a, const struct pod_stay *b)
@@ -45,7 +45,7 @@ static bool is_same_pod(const struct pod_stay *a, const struct pod_stay *b)
 static int gather(const struct sorted *stays, const struct pod_stay *of, ip_list *ips)
 {
     sorted_each(const struct pod_stay, stay, stays) {
-        const struct ip *const own[] = { &stay->tenant.v4, &stay->tenant.v6 };
+        const struct ip *const own[] = { &stay->pod_interface.v4, &stay->pod_interface.v6 };
         for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
             if (!is_same_pod(stay, of) || own[i]->family == IP_NONE)
                 continue;

@@ -18,11 +18,12 @@
 /* Whether somebody's host route into our blocks was seen. */
 static bool is_suspect(const struct pods_engine *pods, const struct link_way *way)
 {
-    struct tenant tenant;
+    struct pod_interface pod_interface;
     const struct link *link = link_find(kernel_links(pods->setup.kernel), way->ifindex);
     return way->kind == WAY_PLAIN && way->net.ip.family != IP_NONE &&
            way->net.length == ip_bits(&way->net.ip) && link && !link_is_svc0(link) &&
-           !tenant_of_alias(link->alias, &tenant) && pod_block_at(&pods->addresses, &way->net.ip);
+           !pod_interface_of_alias(link->alias, &pod_interface) &&
+           pod_block_at(&pods->addresses, &way->net.ip);
 }
 
 static bool is_known(const struct pods_seen *seen, const struct ip *ip)

@@ -26,7 +26,7 @@ enum {
 
 static bool has_addresses(const struct pod_stay *stay)
 {
-    return stay->tenant.v4.family != IP_NONE || stay->tenant.v6.family != IP_NONE;
+    return stay->pod_interface.v4.family != IP_NONE || stay->pod_interface.v6.family != IP_NONE;
 }
 
 /* The smallest of an interface that routes to other routers lead out of. */
@@ -34,10 +34,10 @@ static uint32_t uplink_mtu(const struct pods_engine *pods)
 {
     uint32_t mtu = 0;
     sorted_each(const struct link_way, way, kernel_ways(pods->setup.kernel)) {
-        struct tenant tenant;
+        struct pod_interface pod_interface;
         const struct link *link = link_find(kernel_links(pods->setup.kernel), way->ifindex);
         if (way->net.ip.family != IP_NONE || !link || link_is_svc0(link) ||
-            tenant_of_alias(link->alias, &tenant))
+            pod_interface_of_alias(link->alias, &pod_interface))
             continue;
         mtu = mtu ? MIN(mtu, link->mtu) : link->mtu;
     }
@@ -57,9 +57,10 @@ static uint32_t pod_mtu(const struct pods_engine *pods, const char *pool)
 static void fill_grant(const struct pods_engine *pods, const struct pod_stay *stay,
                        struct pod_grant *ret_grant)
 {
-    *ret_grant = (struct pod_grant){ .stay = *stay, .mtu = pod_mtu(pods, stay->tenant.pool) };
-    tenant_host_name(&stay->tenant, ret_grant->host);
-    (void)tenant_alias(&stay->tenant, ret_grant->alias);
+    *ret_grant =
+        (struct pod_grant){ .stay = *stay, .mtu = pod_mtu(pods, stay->pod_interface.pool) };
+    pod_interface_host_name(&stay->pod_interface, ret_grant->host);
+    (void)pod_interface_alias(&stay->pod_interface, ret_grant->alias);
 }
 
 /* A folder of manifests need not have every Namespace; the API has, sooner or later. */
@@ -81,11 +82,11 @@ bool pods_is_same(const struct pod_stay *stay, const struct pod_wish *wish)
 
 static enum pod_refusal enter(struct pods_engine *pods, const struct pod_stay *stay)
 {
-    if (pod_addresses_put(&pods->addresses, &stay->tenant) < 0)
+    if (pod_addresses_put(&pods->addresses, &stay->pod_interface) < 0)
         return POD_MEMORY;
     if (sorted_put(&pods->stays, stay) == 0)
         return POD_GRANTED;
-    (void)pod_addresses_free(&pods->addresses, &stay->tenant, clock_wall_ms());
+    (void)pod_addresses_free(&pods->addresses, &stay->pod_interface, clock_wall_ms());
     return POD_MEMORY;
 }
 
@@ -133,7 +134,7 @@ static void end_wait(struct pods_engine *pods, const char *pool)
  * come: peers, and other nodes' endpoints, learn of its end later than this node does. What was
  * freed in the future (the clock was set back) has an age that nobody knows, and is not held back.
  */
-static bool rests(struct pods_engine *pods, const struct tenant *chosen)
+static bool rests(struct pods_engine *pods, const struct pod_interface *chosen)
 {
     const int64_t now_ms = clock_wall_ms();
     const int64_t freed_ms = pod_addresses_freed_ms(&pods->addresses, chosen);
@@ -151,19 +152,19 @@ static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wis
                                   struct pod_stay *stay)
 {
     const char *pool;
-    char alias[TENANT_ALIAS_LEN];
+    char alias[POD_INTERFACE_ALIAS_LEN];
     enum pod_refusal refusal = find_pool(pods, wish->namespace, &pool);
     if (refusal != POD_GRANTED)
         return refusal;
-    if (tenant_name(wish->container, wish->interface, pool, &stay->tenant) < 0 ||
-        tenant_alias(&stay->tenant, alias) < 0)
+    if (pod_interface_name(wish->container, wish->interface, pool, &stay->pod_interface) < 0 ||
+        pod_interface_alias(&stay->pod_interface, alias) < 0)
         return POD_BAD_NAME;
     if (!pod_addresses_choose(&pods->addresses, clock_wall_ms(), pods->setup.config->pods.rest_ms,
-                              &stay->tenant)) {
+                              &stay->pod_interface)) {
         note_wait(pods, pool);
         return POD_FULL;
     }
-    if (rests(pods, &stay->tenant))
+    if (rests(pods, &stay->pod_interface))
         return POD_RESTING;
     name_stay(stay, wish);
     end_wait(pods, pool);
@@ -179,12 +180,12 @@ enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *
         return POD_OFF;
     if (!pods->known)
         return POD_EARLY;
-    if (tenant_name(wish->container, wish->interface, "default", &stay.tenant) < 0 ||
+    if (pod_interface_name(wish->container, wish->interface, "default", &stay.pod_interface) < 0 ||
         strlen(wish->namespace) >= sizeof(stay.namespace) ||
         strlen(wish->network) >= sizeof(stay.network) || strlen(wish->name) >= sizeof(stay.name) ||
         strlen(wish->uid) >= sizeof(stay.uid))
         return POD_BAD_NAME;
-    struct pod_stay *known = pods_stay(pods, &stay.tenant);
+    struct pod_stay *known = pods_stay(pods, &stay.pod_interface);
     enum pod_refusal refusal = POD_GRANTED;
     if (known && !pods_is_same(known, wish))
         return POD_OTHER;
@@ -204,7 +205,7 @@ enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *
     return POD_GRANTED;
 }
 
-bool pods_engine_grant(const struct engine *engine, const struct tenant *key,
+bool pods_engine_grant(const struct engine *engine, const struct pod_interface *key,
                        struct pod_grant *ret_grant)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;
@@ -215,7 +216,7 @@ bool pods_engine_grant(const struct engine *engine, const struct tenant *key,
     return true;
 }
 
-int pods_engine_wired(struct engine *engine, const struct tenant *key)
+int pods_engine_wired(struct engine *engine, const struct pod_interface *key)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
     struct pod_stay *stay = pods_stay(pods, key);
@@ -230,7 +231,7 @@ int pods_engine_wired(struct engine *engine, const struct tenant *key)
 }
 
 /* Written by the next round. */
-void pods_engine_attach(struct engine *engine, const struct tenant *key, const char *network)
+void pods_engine_attach(struct engine *engine, const struct pod_interface *key, const char *network)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
     struct pod_stay *stay = pods_stay(pods, key);
@@ -243,11 +244,11 @@ void pods_engine_attach(struct engine *engine, const struct tenant *key, const c
     pods->setup.wake(pods->setup.context);
 }
 
-static void forget_loss(struct pods_engine *pods, const struct tenant *key)
+static void forget_loss(struct pods_engine *pods, const struct pod_interface *key)
 {
     size_t kept = 0;
     vec_each(const struct pod_loss, loss, &pods->losses) {
-        if (tenant_cmp(&loss->stay.tenant, key) != 0)
+        if (pod_interface_cmp(&loss->stay.pod_interface, key) != 0)
             pods->losses.items[kept++] = *loss;
     }
     if (kept == pods->losses.count)
@@ -263,28 +264,29 @@ static int delete_link(struct pods_engine *pods, uint32_t ifindex)
     return r == -ENODEV ? 0 : r;
 }
 
-static bool is_of(const struct nl_link *link, const struct tenant *key)
+static bool is_of(const struct nl_link *link, const struct pod_interface *key)
 {
-    struct tenant tenant;
+    struct pod_interface pod_interface;
     if (strcmp(link->kind, "veth") != 0)
         return false;
-    return !*link->alias || (tenant_of_alias(link->alias, &tenant) && !tenant_cmp(&tenant, key));
+    return !*link->alias || (pod_interface_of_alias(link->alias, &pod_interface) &&
+                             !pod_interface_cmp(&pod_interface, key));
 }
 
 /* What an ADD made and was killed before it wrote the alias; or of which we have not heard yet. */
-static int delete_unknown(struct pods_engine *pods, const struct tenant *key)
+static int delete_unknown(struct pods_engine *pods, const struct pod_interface *key)
 {
-    char host[TENANT_INTERFACE_MAX + 1];
+    char host[POD_INTERFACE_INTERFACE_MAX + 1];
     struct nl_link link;
-    tenant_host_name(key, host);
+    pod_interface_host_name(key, host);
     int r = nl_link_find(pods->socket, host, &link);
     if (r == 0 && is_of(&link, key))
         r = delete_link(pods, link.ifindex);
     return r == -ENODEV ? 0 : r;
 }
 
-/* The link as well: what is left of it would be found again as a tenant's. */
-int pods_engine_free(struct engine *engine, const struct tenant *key)
+/* The link as well: what is left of it would be found again as a pod interface's. */
+int pods_engine_free(struct engine *engine, const struct pod_interface *key)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
     const struct pod_stay *stay = pods_stay(pods, key);

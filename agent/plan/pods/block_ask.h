@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "model/block_request.h"
-#include "plan/pods/tenant.h"
+#include "plan/pods/pod_interface.h"
 
 enum block_ask_state {
     ASK_IDLE,    /* this node has no request, as far as is known */
@@ -29,7 +29,7 @@ enum block_ask_state {
 enum block_ask_step { ASK_NOTHING, ASK_CREATE, ASK_READ, ASK_DELETE };
 
 struct block_ask {
-    char pool[TENANT_NAME_MAX + 1];
+    char pool[POD_INTERFACE_NAME_MAX + 1];
     bool wanted;  /* by the node */
     bool waiting; /* a pod has no address for want of it */
     enum block_ask_state state;

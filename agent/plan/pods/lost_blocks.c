@@ -36,25 +36,28 @@ static bool is_listed(const lost_block_list *blocks, const char *name)
     return false;
 }
 
-/* Whether all addresses of a tenant lie in the block. */
-static bool has_both(const struct pool_block *block, const struct tenant *tenant)
+/* Whether all addresses of a pod interface lie in the block. */
+static bool has_both(const struct pool_block *block, const struct pod_interface *pod_interface)
 {
-    return (tenant->v4.family == IP_NONE || prefix_contains(&block->ipv4, &tenant->v4)) &&
-           (tenant->v6.family == IP_NONE || prefix_contains(&block->ipv6, &tenant->v6));
+    return (pod_interface->v4.family == IP_NONE ||
+            prefix_contains(&block->ipv4, &pod_interface->v4)) &&
+           (pod_interface->v6.family == IP_NONE ||
+            prefix_contains(&block->ipv6, &pod_interface->v6));
 }
 
 /* Returns 0 or -ENOMEM. */
-static int add_block_of(const struct tenant *tenant, const struct store *store,
+static int add_block_of(const struct pod_interface *pod_interface, const struct store *store,
                         lost_block_list *blocks)
 {
-    const struct ip *ip = tenant->v4.family != IP_NONE ? &tenant->v4 : &tenant->v6;
-    const struct object *pool = store_get(store, KIND_ADDRESS_POOL, "", tenant->pool);
+    const struct ip *ip =
+        pod_interface->v4.family != IP_NONE ? &pod_interface->v4 : &pod_interface->v6;
+    const struct object *pool = store_get(store, KIND_ADDRESS_POOL, "", pod_interface->pool);
     struct lost_block lost = { .pool = pool ? to_address_pool(pool) : NULL };
     if (!pool || pool->deleting || !pool_block_of(lost.pool, ip, &lost.block) ||
-        !has_both(&lost.block, tenant))
+        !has_both(&lost.block, pod_interface))
         return 0;
-    int length =
-        snprintf(lost.name, sizeof(lost.name), "%s-%u", tenant->pool, (unsigned)lost.block.index);
+    int length = snprintf(lost.name, sizeof(lost.name), "%s-%u", pod_interface->pool,
+                          (unsigned)lost.block.index);
     if (length >= (int)sizeof(lost.name) || is_listed(blocks, lost.name))
         return 0;
     lost.taken = taker_of(store, &lost);
@@ -65,10 +68,11 @@ int plan_lost_blocks(const struct pod_addresses *addresses, const struct store *
                      lost_block_list *ret_blocks)
 {
     int r = 0;
-    sorted_each(const struct tenant, tenant, &addresses->tenants) {
-        const struct ip *ip = tenant->v4.family != IP_NONE ? &tenant->v4 : &tenant->v6;
+    sorted_each(const struct pod_interface, pod_interface, &addresses->pod_interfaces) {
+        const struct ip *ip =
+            pod_interface->v4.family != IP_NONE ? &pod_interface->v4 : &pod_interface->v6;
         if (r == 0 && ip->family != IP_NONE && !pod_block_at(addresses, ip))
-            r = add_block_of(tenant, store, ret_blocks);
+            r = add_block_of(pod_interface, store, ret_blocks);
     }
     return r;
 }

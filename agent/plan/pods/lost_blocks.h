@@ -12,7 +12,7 @@
 #include "store/store.h"
 
 struct lost_block {
-    char name[TENANT_NAME_MAX + 1];
+    char name[POD_INTERFACE_NAME_MAX + 1];
     const struct address_pool *pool; /* borrowed from the store */
     struct pool_block block;
     const struct address_block *taken; /* who has its name or addresses by now; NULL: nobody */

@@ -26,7 +26,7 @@ static int rest_cmp(const void *a, const void *b)
 void pod_addresses_init(struct pod_addresses *table)
 {
     *table = (struct pod_addresses){
-        .tenants = SORTED(struct tenant, tenant_cmp),
+        .pod_interfaces = SORTED(struct pod_interface, pod_interface_cmp),
         .blocks = SORTED(struct pod_block, block_cmp),
         .used = SORTED(struct ip, ip_item_cmp),
         .unowned = SORTED(struct ip, ip_item_cmp),
@@ -36,7 +36,7 @@ void pod_addresses_init(struct pod_addresses *table)
 
 void pod_addresses_done(struct pod_addresses *table)
 {
-    sorted_done(&table->tenants);
+    sorted_done(&table->pod_interfaces);
     sorted_done(&table->blocks);
     sorted_done(&table->used);
     sorted_done(&table->unowned);
@@ -243,11 +243,11 @@ static bool is_better(const struct candidate *a, const struct candidate *b, int6
 }
 
 bool pod_addresses_choose(const struct pod_addresses *table, int64_t now_ms, int64_t rest_ms,
-                          struct tenant *tenant)
+                          struct pod_interface *pod_interface)
 {
     struct candidate best = { 0 };
     sorted_each(const struct pod_block, block, &table->blocks) {
-        if (block->reserved || block->closed || strcmp(block->pool, tenant->pool) != 0)
+        if (block->reserved || block->closed || strcmp(block->pool, pod_interface->pool) != 0)
             continue;
         struct candidate candidate = oldest_of(table, block);
         if (candidate.block && (!best.block || is_better(&candidate, &best, now_ms - rest_ms)))
@@ -255,12 +255,13 @@ bool pod_addresses_choose(const struct pod_addresses *table, int64_t now_ms, int
     }
     if (!best.block)
         return false;
-    tenant->v4 = ip_at(&best.block->ipv4, best.offset);
-    tenant->v6 = ip_at(&best.block->ipv6, best.offset);
+    pod_interface->v4 = ip_at(&best.block->ipv4, best.offset);
+    pod_interface->v6 = ip_at(&best.block->ipv6, best.offset);
     return true;
 }
 
-int64_t pod_addresses_freed_ms(const struct pod_addresses *table, const struct tenant *chosen)
+int64_t pod_addresses_freed_ms(const struct pod_addresses *table,
+                               const struct pod_interface *chosen)
 {
     const struct pod_rest key = { .ip = chosen->v4.family != IP_NONE ? chosen->v4 : chosen->v6 };
     const struct pod_rest *rest = sorted_find(&table->rests, &key);
@@ -274,43 +275,44 @@ static int use(struct pod_addresses *table, const struct ip *ip)
     return ip->family == IP_NONE ? 0 : sorted_put(&table->used, ip);
 }
 
-static void disuse(struct pod_addresses *table, const struct tenant *tenant)
+static void disuse(struct pod_addresses *table, const struct pod_interface *pod_interface)
 {
-    sorted_remove(&table->used, &tenant->v4);
-    sorted_remove(&table->used, &tenant->v6);
+    sorted_remove(&table->used, &pod_interface->v4);
+    sorted_remove(&table->used, &pod_interface->v6);
 }
 
 /* What fails half leaves an address marked as used that nobody has, until the next restart. */
-int pod_addresses_put(struct pod_addresses *table, const struct tenant *tenant)
+int pod_addresses_put(struct pod_addresses *table, const struct pod_interface *pod_interface)
 {
-    const struct tenant *known = sorted_find(&table->tenants, tenant);
+    const struct pod_interface *known = sorted_find(&table->pod_interfaces, pod_interface);
     if (known)
         disuse(table, known);
-    int r = use(table, &tenant->v4);
+    int r = use(table, &pod_interface->v4);
     if (r == 0)
-        r = use(table, &tenant->v6);
-    return r < 0 ? r : sorted_put(&table->tenants, tenant);
+        r = use(table, &pod_interface->v6);
+    return r < 0 ? r : sorted_put(&table->pod_interfaces, pod_interface);
 }
 
-static int rest_from(struct pod_addresses *table, const struct tenant *tenant, int64_t now_ms)
+static int rest_from(struct pod_addresses *table, const struct pod_interface *pod_interface,
+                     int64_t now_ms)
 {
     const struct pod_rest rest = {
-        .ip = tenant->v4.family != IP_NONE ? tenant->v4 : tenant->v6,
+        .ip = pod_interface->v4.family != IP_NONE ? pod_interface->v4 : pod_interface->v6,
         .freed_ms = now_ms,
     };
     return rest.ip.family == IP_NONE ? 0 : sorted_put(&table->rests, &rest);
 }
 
-int pod_addresses_free(struct pod_addresses *table, const struct tenant *key, int64_t now_ms)
+int pod_addresses_free(struct pod_addresses *table, const struct pod_interface *key, int64_t now_ms)
 {
-    const struct tenant *known = sorted_find(&table->tenants, key);
+    const struct pod_interface *known = sorted_find(&table->pod_interfaces, key);
     if (!known)
         return 0;
-    const struct tenant tenant = *known;
-    int r = rest_from(table, &tenant, now_ms);
+    const struct pod_interface pod_interface = *known;
+    int r = rest_from(table, &pod_interface, now_ms);
     if (r < 0)
         return r;
-    disuse(table, &tenant);
-    sorted_remove(&table->tenants, &tenant);
+    disuse(table, &pod_interface);
+    sorted_remove(&table->pod_interfaces, &pod_interface);
     return 1;
 }

@@ -13,7 +13,7 @@
 #include "plan/pods/pod_addresses.h"
 
 struct pod_pool {
-    char name[TENANT_NAME_MAX + 1];
+    char name[POD_INTERFACE_NAME_MAX + 1];
     uint32_t blocks;     /* that addresses are given out of */
     uint32_t block_size; /* of the largest of them */
     uint32_t used, free; /* addresses of them */
@@ -22,7 +22,7 @@ typedef VEC(struct pod_pool) pod_pool_list;
 
 /* A pool out of which a pod has got no address, for want of one. */
 struct pod_wait {
-    char pool[TENANT_NAME_MAX + 1];
+    char pool[POD_INTERFACE_NAME_MAX + 1];
     int64_t since_ms, asked_ms; /* monotonic: first, last */
 };
 typedef VEC(struct pod_wait) pod_wait_list;

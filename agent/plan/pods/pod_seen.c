@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the kernel shows of tenants; see pod_seen.h. Called by the pods engine in each pass. */
+/* What the kernel shows of pod interfaces; see pod_seen.h. Called by the pods engine in each pass.
+ */
 #include "plan/pods/pod_seen.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 static int seen_cmp(const void *a, const void *b)
 {
     const struct pod_seen *left = a, *right = b;
-    return tenant_cmp(&left->tenant, &right->tenant);
+    return pod_interface_cmp(&left->pod_interface, &right->pod_interface);
 }
 
 static int seen_order(const void *a, const void *b)
@@ -32,9 +33,9 @@ static int list_links(const struct sorted *links, struct pods_seen *seen)
 {
     sorted_each(const struct link, link, links) {
         struct pod_seen entry = { .ifindex = link->ifindex };
-        if (!tenant_of_alias(link->alias, &entry.tenant))
+        if (!pod_interface_of_alias(link->alias, &entry.pod_interface))
             continue;
-        int r = vec_push(&seen->tenants, entry);
+        int r = vec_push(&seen->pod_interfaces, entry);
         if (r < 0)
             return r;
     }
@@ -43,7 +44,7 @@ static int list_links(const struct sorted *links, struct pods_seen *seen)
 
 static struct pod_seen *by_link(const struct pods_seen *seen, uint32_t ifindex)
 {
-    vec_each(struct pod_seen, entry, &seen->tenants) {
+    vec_each(struct pod_seen, entry, &seen->pod_interfaces) {
         if (entry->ifindex == ifindex)
             return entry;
     }
@@ -54,7 +55,7 @@ static struct pod_seen *by_link(const struct pods_seen *seen, uint32_t ifindex)
  */
 static bool take(struct pod_seen *entry, const struct ip *ip)
 {
-    struct ip *own = ip->family == IP_V4 ? &entry->tenant.v4 : &entry->tenant.v6;
+    struct ip *own = ip->family == IP_V4 ? &entry->pod_interface.v4 : &entry->pod_interface.v6;
     if (own->family == IP_NONE)
         *own = *ip;
     return ip_equal(own, ip);
@@ -79,7 +80,7 @@ static int read_routes(const struct sorted *routes, const struct pod_addresses *
 
 static void complete(struct pod_seen *entry, const struct pod_addresses *table)
 {
-    struct ip *v4 = &entry->tenant.v4, *v6 = &entry->tenant.v6;
+    struct ip *v4 = &entry->pod_interface.v4, *v6 = &entry->pod_interface.v6;
     if (v4->family == IP_NONE && v6->family != IP_NONE)
         (void)pod_address_beside(table, v6, IP_V4, v4);
     else if (v6->family == IP_NONE && v4->family != IP_NONE)
@@ -95,24 +96,25 @@ int plan_pods_seen(const struct sorted *links, const struct sorted *routes,
         r = read_routes(routes, table, &seen);
     if (r < 0)
         return r;
-    vec_each(struct pod_seen, entry, &seen.tenants)
+    vec_each(struct pod_seen, entry, &seen.pod_interfaces)
         complete(entry, table);
-    vec_sort(&seen.tenants, seen_order);
-    vec_drop_equal(&seen.tenants, seen_cmp);
+    vec_sort(&seen.pod_interfaces, seen_order);
+    vec_drop_equal(&seen.pod_interfaces, seen_cmp);
     *ret_seen = TAKE_STRUCT(seen);
     return 0;
 }
 
 void pods_seen_done(struct pods_seen *seen)
 {
-    vec_done(&seen->tenants);
+    vec_done(&seen->pod_interfaces);
     vec_done(&seen->unowned);
 }
 
-const struct pod_seen *pods_seen_find(const struct pods_seen *seen, const struct tenant *tenant)
+const struct pod_seen *pods_seen_find(const struct pods_seen *seen,
+                                      const struct pod_interface *pod_interface)
 {
-    const struct pod_seen key = { .tenant = *tenant };
-    return vec_find(&seen->tenants, &key, seen_cmp);
+    const struct pod_seen key = { .pod_interface = *pod_interface };
+    return vec_find(&seen->pod_interfaces, &key, seen_cmp);
 }
 
 struct route plan_pod_route(uint32_t table, const struct ip *ip, uint32_t ifindex)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel shows of this node's tenants: links with their alias, and the routes by them. The
- * kernel is the only memory of who has which address, for a start and for every pass. Pure.
+ * What the kernel shows of this node's pod interfaces: links with their alias, and the routes by
+ * them. The kernel is the only memory of who has which address, for a start and for every pass.
+ * Pure.
  *
- * A tenant has the addresses that its routes name; where only one family's route is left, the other
- * address follows from the block. So a route that somebody removed, even while no agent ran, is
- * known to be missing as long as one of the two is there.
+ * A pod interface has the addresses that its routes name; where only one family's route is left,
+ * the other address follows from the block. So a route that somebody removed, even while no agent
+ * ran, is known to be missing as long as one of the two is there.
  */
 #pragma once
 
@@ -19,18 +20,19 @@
 #include "plan/routes/route_table.h"
 
 struct pod_seen {
-    struct tenant tenant; /* addresses: IP_NONE where nothing tells them */
-    uint32_t ifindex;     /* of the host's end */
+    struct pod_interface pod_interface; /* addresses: IP_NONE where nothing tells them */
+    uint32_t ifindex;                   /* of the host's end */
 };
 
-/* An address of a block that a route leads to, by an interface that is no tenant's. */
+/* An address of a block that a route leads to, by an interface that is no pod interface's. */
 struct pod_unowned {
     struct ip ip;
     uint32_t ifindex;
 };
 
 struct pods_seen {
-    VEC(struct pod_seen) tenants; /* sorted by tenant; of two links of one the lower index counts */
+    VEC(struct pod_seen)
+    pod_interfaces; /* sorted by pod interface; of two links of one the lower index counts */
     VEC(struct pod_unowned) unowned;
 };
 
@@ -45,8 +47,9 @@ int plan_pods_seen(const struct sorted *links, const struct sorted *routes,
                    const struct pod_addresses *table, struct pods_seen *ret_seen);
 void pods_seen_done(struct pods_seen *seen);
 
-/* The one of this tenant; NULL: none. */
-const struct pod_seen *pods_seen_find(const struct pods_seen *seen, const struct tenant *tenant);
+/* The one of this pod interface; NULL: none. */
+const struct pod_seen *pods_seen_find(const struct pods_seen *seen,
+                                      const struct pod_interface *pod_interface);
 
-/* The route to an address of a tenant, in this table, by the host's end. */
+/* The route to an address of a pod interface, in this table, by the host's end. */
 struct route plan_pod_route(uint32_t table, const struct ip *ip, uint32_t ifindex);

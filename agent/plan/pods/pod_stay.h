@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the agent knows of a tenant beside its addresses, what is asked for one, and what is
+ * What the agent knows of a pod interface beside its addresses, what is asked for one, and what is
  * answered: values that the pods engine and the API share.
  */
 #pragma once
@@ -8,20 +8,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "plan/pods/tenant.h"
+#include "plan/pods/pod_interface.h"
 
 enum {
     POD_NAMESPACE_LEN = 64,
     POD_UID_LEN = 64,
 };
 
-/* What is known of a tenant. Begins with the tenant, so that tenant_cmp() orders them. */
+/* What is known of a pod interface. Begins with the pod interface, so that pod_interface_cmp()
+ * orders them. */
 struct pod_stay {
-    struct tenant tenant;
-    char namespace[POD_NAMESPACE_LEN], name[TENANT_NAME_MAX + 1],
-        uid[POD_UID_LEN];              /* "": unknown */
-    char network[TENANT_NAME_MAX + 1]; /* CNI's name of it; "": nobody has said, or it is lost */
-    uint32_t ifindex;                  /* the host's end; 0: there is none yet */
+    struct pod_interface pod_interface;
+    char namespace[POD_NAMESPACE_LEN], name[POD_INTERFACE_NAME_MAX + 1],
+        uid[POD_UID_LEN]; /* "": unknown */
+    char network[POD_INTERFACE_NAME_MAX +
+                 1];       /* CNI's name of it; "": nobody has said, or it is lost */
+    uint32_t ifindex;      /* the host's end; 0: there is none yet */
     uint32_t mtu;          /* of the host's end, as it was first seen once wired; 0: not seen yet */
     uint8_t mac[6];        /* likewise; the pod knows its gateways by it */
     int64_t promised_ms;   /* monotonic: when the addresses were promised */
@@ -58,16 +60,16 @@ enum pod_refusal {
 };
 
 struct pod_grant {
-    struct pod_stay stay;                /* of what is POD_FULL: the pool alone */
-    char host[TENANT_INTERFACE_MAX + 1]; /* the name of the host's end */
-    char alias[TENANT_ALIAS_LEN];
+    struct pod_stay stay;                       /* of what is POD_FULL: the pool alone */
+    char host[POD_INTERFACE_INTERFACE_MAX + 1]; /* the name of the host's end */
+    char alias[POD_INTERFACE_ALIAS_LEN];
     uint32_t mtu;
 };
 
 /* What is missing until a pod that was wired is served. */
 enum pod_lack {
     POD_SERVED,
-    POD_UNKNOWN, /* no such tenant, or it has no addresses (any more) */
+    POD_UNKNOWN, /* no such pod interface, or it has no addresses (any more) */
     POD_NO_LINK,
     POD_NO_ROUTE,
     POD_NO_NAT,    /* service NAT's programs are not on the host's end */

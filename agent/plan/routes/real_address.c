@@ -122,8 +122,8 @@ static bool has_range(const prefix_list *ranges, uint8_t length, const struct ip
 
 /*
  * Whoever gives Services addresses out of a range has said that they are nobody else's; the range
- * of all addresses says nothing. Ranges of external IPs say only what tenants may write, so that a
- * wide one says nothing of a network either.
+ * of all addresses says nothing. Ranges of external IPs say only what pod interfaces may write, so
+ * that a wide one says nothing of a network either.
  */
 static bool is_meant_for_services(const struct node_facts *facts, const struct prefix *network,
                                   const struct ip *ip)

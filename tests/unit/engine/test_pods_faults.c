@@ -114,7 +114,7 @@ static int set_up(void **state)
     world->pods.setup.status = &world->status;
     world->pods.path = world->folder;
     world->pods.setup.store = store_new();
-    world->pods.stays = (struct sorted)SORTED(struct pod_stay, tenant_cmp);
+    world->pods.stays = (struct sorted)SORTED(struct pod_stay, pod_interface_cmp);
     world->pods.drifts = (struct sorted)SORTED(struct pod_drift, pod_drift_cmp);
     world->pods.retry = (struct backoff){ .initial_ms = 100, .max_ms = 1000 };
     pod_addresses_init(&world->pods.addresses);
@@ -192,32 +192,32 @@ static void test_rule(void **state)
 }
 
 /* An interface of container c1, c2, ... whose pod has the address 10.0.0.N, if N is not 0. */
-static struct tenant put_end(uint32_t ifindex, uint8_t n)
+static struct pod_interface put_end(uint32_t ifindex, uint8_t n)
 {
-    struct tenant tenant;
+    struct pod_interface pod_interface;
     struct link link = { .ifindex = ifindex, .mtu = 1500, .up = true };
     char container[16];
     (void)snprintf(container, sizeof(container), "c%u", ifindex);
     (void)snprintf(link.name, sizeof(link.name), "veth%u", ifindex);
-    assert_int_equal(tenant_name(container, "eth0", "default", &tenant), 0);
-    assert_int_equal(tenant_alias(&tenant, link.alias), 0);
+    assert_int_equal(pod_interface_name(container, "eth0", "default", &pod_interface), 0);
+    assert_int_equal(pod_interface_alias(&pod_interface, link.alias), 0);
     assert_int_equal(sorted_put(&links, &link), 0);
     if (n)
-        tenant.v4 = (struct ip){ .family = IP_V4, .bytes = { 10, 0, 0, n } };
-    return tenant;
+        pod_interface.v4 = (struct ip){ .family = IP_V4, .bytes = { 10, 0, 0, n } };
+    return pod_interface;
 }
 
 static void put_stay(struct world *world, uint32_t ifindex, uint8_t n, bool both)
 {
     struct pod_stay stay = {
-        .ifindex = ifindex, .tenant = put_end(ifindex, n), .namespace = "shop", .wired = true
+        .ifindex = ifindex, .pod_interface = put_end(ifindex, n), .namespace = "shop", .wired = true
     };
     (void)snprintf(stay.name, sizeof(stay.name), "web-%u", ifindex);
     if (both)
-        stay.tenant.v6 = (struct ip){ .family = IP_V6, .bytes = { 0xfd, [15] = n } };
+        stay.pod_interface.v6 = (struct ip){ .family = IP_V6, .bytes = { 0xfd, [15] = n } };
     assert_int_equal(sorted_put(&world->pods.stays, &stay), 0);
     if (n)
-        assert_int_equal(pod_addresses_put(&world->pods.addresses, &stay.tenant), 0);
+        assert_int_equal(pod_addresses_put(&world->pods.addresses, &stay.pod_interface), 0);
 }
 
 static const struct known_fault *told(const struct world *world, const char *code)
@@ -258,13 +258,13 @@ static void test_addresses(void **state)
     route_error = 0;
     put_stay(world, 1, 1, false);
     put_stay(world, 2, 0, false);
-    const struct tenant same = put_end(3, 1);
+    const struct pod_interface same = put_end(3, 1);
     const struct route route = plan_pod_route(ROUTE_TABLE_COIL, &same.v4, 3);
     assert_int_equal(sorted_put(&routes, &route), 0);
     follow(world);
     assert_string_equal(told(world, "pod-without-address")->place, "Pod shop/web-2");
-    char text[TENANT_STRLEN];
-    assert_string_equal(told(world, "pod-address-shared")->place, tenant_str(&same, text));
+    char text[POD_INTERFACE_STRLEN];
+    assert_string_equal(told(world, "pod-address-shared")->place, pod_interface_str(&same, text));
 }
 
 static void test_unplugged(void **state)

@@ -325,10 +325,10 @@ static void who_gave_a_block_back_comes_to_rest(void **state)
 
 static void put_pod(struct fixture *fx, const char *ip)
 {
-    struct tenant tenant;
-    assert_int_equal(tenant_name("c1", "eth0", "default", &tenant), 0);
-    assert_int_equal(ip_parse(ip, &tenant.v4), 0);
-    assert_int_equal(pod_addresses_put(&fx->addresses, &tenant), 0);
+    struct pod_interface pod_interface;
+    assert_int_equal(pod_interface_name("c1", "eth0", "default", &pod_interface), 0);
+    assert_int_equal(ip_parse(ip, &pod_interface.v4), 0);
+    assert_int_equal(pod_addresses_put(&fx->addresses, &pod_interface), 0);
 }
 
 /* As after etcd's restore from a backup. */

@@ -301,9 +301,9 @@ int nat_plane_remove(struct nat_plane *plane, const char *namespace, const char 
     return 1;
 }
 
-void nat_plane_set_tenants(struct nat_plane *plane, uint32_t count)
+void nat_plane_set_pod_interfaces(struct nat_plane *plane, uint32_t count)
 {
-    plane->tenants = count;
+    plane->pod_interfaces = count;
 }
 
 void nat_plane_doubt(struct nat_plane *plane)

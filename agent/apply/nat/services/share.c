@@ -16,7 +16,7 @@
  * Nobody loses what he has. The share of a namespace is the map divided by the number of
  * namespaces, but not less than 1/64 of the map.
  *
- * What is free of ids is known exactly, those that rest included: they are what a tenant who
+ * What is free of ids is known exactly, those that rest included: they are what a pod interface who
  * changes all the time would otherwise take from others. Entries of tables are counted only when
  * the headroom, which every growth uses up, is gone. A node whose maps have room counts nothing.
  */
@@ -30,9 +30,9 @@
 
 enum { LEAST = 64 };
 
-uint32_t nat_share_fair(uint32_t limit, uint32_t tenants)
+uint32_t nat_share_fair(uint32_t limit, uint32_t pod_interfaces)
 {
-    uint32_t equal = tenants ? limit / tenants : limit;
+    uint32_t equal = pod_interfaces ? limit / pod_interfaces : limit;
     return MAX(equal, limit / LEAST);
 }
 
@@ -100,7 +100,7 @@ static uint32_t limit_of(const struct nat_plane *plane, int shared)
 
 struct census {
     struct nat_use all, own; /* of everybody, and of the change's namespace */
-    uint32_t tenants;
+    uint32_t pod_interfaces;
 };
 
 static bool same_namespace(const char *name, const char *other)
@@ -124,11 +124,11 @@ static struct census take_census(const struct nat_plane *plane, const char *name
         add(&census.all, &use);
         if (same_namespace(name, (*it)->name))
             add(&census.own, &use);
-        census.tenants += !last || !same_namespace(last, (*it)->name);
+        census.pod_interfaces += !last || !same_namespace(last, (*it)->name);
         last = (*it)->name;
     }
-    census.tenants += census.own.of[NAT_ID_SERVICE] == 0;
-    census.tenants = MAX(census.tenants, plane->tenants);
+    census.pod_interfaces += census.own.of[NAT_ID_SERVICE] == 0;
+    census.pod_interfaces = MAX(census.pod_interfaces, plane->pod_interfaces);
     return census;
 }
 
@@ -176,8 +176,8 @@ static int judge_part(struct nat_change *change, int shared, const struct census
     const uint32_t limit = limit_of(change->plane, shared);
     struct nat_part *part = &change->parts[shared];
     part->has = census->own.of[shared] - has + wanted;
-    part->fair = nat_share_fair(limit, census->tenants);
-    part->over = census->tenants > 1 && part->has > part->fair;
+    part->fair = nat_share_fair(limit, census->pod_interfaces);
+    part->over = census->pod_interfaces > 1 && part->has > part->fair;
     part->reserve = nat_share_reserve(limit, part->over, wanted > has);
     if (wanted <= has || free_of(change, shared, census) >= wanted - has + part->reserve)
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may take how much of the maps that all Services share. A namespace is a tenant: it can fill
- * its share of a map, and what is free, but not what others need to go on.
+ * Who may take how much of the maps that all Services share. A namespace is a pod interface: it can
+ * fill its share of a map, and what is free, but not what others need to go on.
  */
 #pragma once
 
@@ -31,8 +31,8 @@ struct nat_part {
     uint64_t has, fair; /* what the namespace would have, and its share */
 };
 
-/* A tenant's share of a map. Pure. */
-uint32_t nat_share_fair(uint32_t limit, uint32_t tenants);
+/* A pod interface's share of a map. Pure. */
+uint32_t nat_share_fair(uint32_t limit, uint32_t pod_interfaces);
 
 /* How much of a map a change leaves free. Pure. */
 uint32_t nat_share_reserve(uint32_t limit, bool over, bool grows);

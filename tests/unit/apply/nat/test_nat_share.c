@@ -143,7 +143,7 @@ static void equals_leave_room_for_changes(void **state)
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j" };
     AUTOPLANE struct nat_plane *plane = plane_open(&small, false);
     unsigned count = 0;
-    nat_plane_set_tenants(plane, ARRAY_SIZE(names));
+    nat_plane_set_pod_interfaces(plane, ARRAY_SIZE(names));
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         int r = put(plane, names[i], 0, 19, 0);
         assert_true(r == 1 || r == -ENOSPC);
@@ -153,7 +153,7 @@ static void equals_leave_room_for_changes(void **state)
     assert_int_equal(put(plane, "a", 0, 19, 1), 1);
 }
 
-/* A port more costs a tenant no endpoints, if it leads where another does. */
+/* A port more costs a pod interface no endpoints, if it leads where another does. */
 static void ports_that_are_alike_count_once(void **state)
 {
     (void)state;

@@ -230,7 +230,7 @@ static void serving_unready_ones_get_no_new_flows(void **state)
     check_cases(cases, ARRAY_SIZE(cases));
 }
 
-/* A tenant's slice may name any address; one that a status names, too, may be a host's. */
+/* A pod interface's slice may name any address; one that a status names, too, may be a host's. */
 static void cluster_ips_are_no_endpoints(void **state)
 {
     (void)state;

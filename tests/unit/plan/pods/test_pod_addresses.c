@@ -56,11 +56,11 @@ static void add_block(struct fixture *fx, const char *name, const char *pool, co
     assert_int_equal(pod_addresses_set_blocks(&fx->table, &fx->blocks, true, START_MS), 0);
 }
 
-static struct tenant tenant(const char *container, const char *pool)
+static struct pod_interface pod_interface(const char *container, const char *pool)
 {
-    struct tenant tenant;
-    assert_int_equal(tenant_name(container, "eth0", pool, &tenant), 0);
-    return tenant;
+    struct pod_interface pod_interface;
+    assert_int_equal(pod_interface_name(container, "eth0", pool, &pod_interface), 0);
+    return pod_interface;
 }
 
 /* Gives an address, and says which: "10.0.0.1 fd00::1", or "none". */
@@ -68,7 +68,7 @@ static const char *give(struct fixture *fx, const char *container, const char *p
 {
     static char buffer[2 * IP_STRLEN + 2];
     char v4[IP_STRLEN], v6[IP_STRLEN];
-    struct tenant wanted = tenant(container, pool);
+    struct pod_interface wanted = pod_interface(container, pool);
     if (!pod_addresses_choose(&fx->table, now_ms, REST_MS, &wanted))
         return "none";
     assert_int_equal(pod_addresses_put(&fx->table, &wanted), 0);
@@ -78,7 +78,7 @@ static const char *give(struct fixture *fx, const char *container, const char *p
 
 static void take(struct fixture *fx, const char *container, int64_t now_ms)
 {
-    const struct tenant key = tenant(container, "p");
+    const struct pod_interface key = pod_interface(container, "p");
     assert_int_equal(pod_addresses_free(&fx->table, &key, now_ms), 1);
     assert_int_equal(pod_addresses_free(&fx->table, &key, now_ms), 0);
 }
@@ -107,7 +107,7 @@ static void a_freed_address_rests_unless_nothing_else_is_free(void **state)
     assert_string_equal(give(fx, "d", "p", START_MS + 1), "none");
     take(fx, "b", START_MS + 2);
     take(fx, "c", START_MS + 3);
-    struct tenant chosen = tenant("e", "p");
+    struct pod_interface chosen = pod_interface("e", "p");
     assert_int_equal(pod_addresses_freed_ms(&fx->table, &chosen), 0);
     assert_true(pod_addresses_choose(&fx->table, START_MS + 4, REST_MS, &chosen));
     assert_int_equal(pod_addresses_freed_ms(&fx->table, &chosen), START_MS + 2);
@@ -217,7 +217,7 @@ struct model {
     int64_t freed_ms[MODEL_BLOCKS][MODEL_SIZE];
     struct {
         int block, offset; /* block -1: none */
-    } tenants[MODEL_TENANTS];
+    } pod_interfaces[MODEL_TENANTS];
 };
 
 static int model_used(const struct model *model, int block)
@@ -267,7 +267,7 @@ static void step_give(struct fixture *fx, struct model *model, int who, const ch
     char name[16];
     int block, offset;
     snprintf(name, sizeof(name), "c%d", who);
-    struct tenant wanted = tenant(name, pool);
+    struct pod_interface wanted = pod_interface(name, pool);
     bool there = model_choose(model, pool, now_ms, &block, &offset);
     assert_int_equal(pod_addresses_choose(&fx->table, now_ms, REST_MS, &wanted), there);
     if (!there)
@@ -278,19 +278,19 @@ static void step_give(struct fixture *fx, struct model *model, int who, const ch
     assert_true(ip_equal(&wanted.v6, &v6));
     assert_int_equal(pod_addresses_put(&fx->table, &wanted), 0);
     model->holder[block][offset] = who;
-    model->tenants[who].block = block;
-    model->tenants[who].offset = offset;
+    model->pod_interfaces[who].block = block;
+    model->pod_interfaces[who].offset = offset;
 }
 
 static void step_free(struct fixture *fx, struct model *model, int who, int64_t now_ms)
 {
     char name[16];
-    int block = model->tenants[who].block, offset = model->tenants[who].offset;
+    int block = model->pod_interfaces[who].block, offset = model->pod_interfaces[who].offset;
     snprintf(name, sizeof(name), "c%d", who);
     take(fx, name, now_ms);
     model->holder[block][offset] = -1;
     model->freed_ms[block][offset] = now_ms;
-    model->tenants[who].block = -1;
+    model->pod_interfaces[who].block = -1;
 }
 
 static void many_random_steps_agree_with_a_simple_account(void **state)
@@ -300,7 +300,7 @@ static void many_random_steps_agree_with_a_simple_account(void **state)
     int64_t now_ms = START_MS;
     memset(&model, 0, sizeof(model));
     memset(model.holder, 0xff, sizeof(model.holder));
-    memset(model.tenants, 0xff, sizeof(model.tenants));
+    memset(model.pod_interfaces, 0xff, sizeof(model.pod_interfaces));
     for (int b = 0; b < MODEL_BLOCKS; b++)
         add_block(fx, model_blocks[b].name, model_blocks[b].pool, model_blocks[b].v4,
                   model_blocks[b].v6);
@@ -308,7 +308,7 @@ static void many_random_steps_agree_with_a_simple_account(void **state)
     for (int step = 0; step < STEPS; step++) {
         int who = rand() % MODEL_TENANTS;
         now_ms += rand() % 5000;
-        if (model.tenants[who].block >= 0)
+        if (model.pod_interfaces[who].block >= 0)
             step_free(fx, &model, who, now_ms);
         else
             step_give(fx, &model, who, rand() % 3 ? "p" : "q", now_ms);
