@@ -281,8 +281,8 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
     const struct nat_engine *nat = (const struct nat_engine *)engine;
     (void)now_ms;
     int64_t next = MIN(nat->retry_ms, nat_ways_next_ms(&nat->ways));
-    vec_each(const struct nat_leaver, leaver, &nat->leavers)
-        next = MIN(next, leaver->due_ms);
+    vec_each(const struct nat_retired, retired, &nat->retired)
+        next = MIN(next, retired->due_ms);
     return next;
 }
 
@@ -291,7 +291,7 @@ static enum progress progress(const struct engine *engine)
     const struct nat_engine *nat = (const struct nat_engine *)engine;
     if (nat_proving_goes_on(nat))
         return PROGRESS_AT_ONCE;
-    return nat->leavers.count ? PROGRESS_LATER : PROGRESS_DONE;
+    return nat->retired.count ? PROGRESS_LATER : PROGRESS_DONE;
 }
 
 static void count(struct engine *engine)
@@ -391,8 +391,8 @@ int nat_engine_verify(struct engine *engine, nat_difference_list *list)
         if (r < 0)
             return r;
     }
-    vec_each(const struct nat_leaver, leaver, &nat->leavers) {
-        int r = sorted_put(&rows, &leaver->row);
+    vec_each(const struct nat_retired, retired, &nat->retired) {
+        int r = sorted_put(&rows, &retired->row);
         if (r < 0)
             return r;
     }

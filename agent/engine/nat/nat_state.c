@@ -34,9 +34,9 @@ void nat_state_drop_turns(struct nat_engine *engine)
 void nat_state_done(struct nat_engine *engine)
 {
     nat_state_drop_turns(engine);
-    vec_each(struct nat_leaver, leaver, &engine->leavers)
-        nat_row_free(leaver->row);
-    vec_done(&engine->leavers);
+    vec_each(struct nat_retired, retired, &engine->retired)
+        nat_row_free(retired->row);
+    vec_done(&engine->retired);
     vec_done(&engine->work.keys);
     vec_done(&engine->node_ports);
     sorted_done(&engine->unproved);

@@ -2,8 +2,8 @@
 /*
  * What the NAT engine keeps between rounds. Only engine/nat/ includes this.
  *
- * A turn is a Service whose row changed. A leaver is a Service that is gone, but stays in the maps
- * until its routes have left the network.
+ * A turn is a Service whose row changed. A retired Service is a Service that is gone, but stays in
+ * the maps until its routes have left the network.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct nat_turn {
     struct nat_row *before, *after; /* before NULL: new; after NULL: gone */
 };
 
-struct nat_leaver {
+struct nat_retired {
     struct nat_row *row;
     int64_t due_ms; /* when it leaves the maps, monotonic */
 };
@@ -68,11 +68,11 @@ struct nat_engine {
     ip_list node_ports; /* the addresses they are served on, IPv4 first */
     struct sorted rows; /* struct nat_row *: as planned */
     struct nat_proofs proofs;
-    VEC(struct nat_turn) turns;     /* planned, and not written yet */
-    VEC(struct nat_leaver) leavers; /* their rows are not in `rows` any more */
-    struct sorted unproved;         /* struct nat_row *, borrowed from `rows`: proved again later */
-    struct sorted to_prove;         /* likewise: proved by the next slices (nat_proving.h) */
-    struct nat_work work;           /* what the next round is about */
+    VEC(struct nat_turn) turns;      /* planned, and not written yet */
+    VEC(struct nat_retired) retired; /* their rows are not in `rows` any more */
+    struct sorted unproved; /* struct nat_row *, borrowed from `rows`: proved again later */
+    struct sorted to_prove; /* likewise: proved by the next slices (nat_proving.h) */
+    struct nat_work work;   /* what the next round is about */
     struct nat_proving proving;
     struct nat_ways ways;         /* to endpoints, that changed */
     struct nat_triggers triggers; /* of Services that are not programmed yet */

@@ -2,11 +2,11 @@
 /*
  * The writing half of a NAT round; see nat_turns.h.
  *
- * The turns are carried out, leavers whose time has come are removed, and what was written is
- * proved. Only differences are written: a Service that did not change costs a comparison with the
- * live maps in a pass over everything, and nothing otherwise. The new rows are put in place before
- * anything is written; if the pass fails half-way, the pass over everything that follows compares
- * these rows with the live maps.
+ * The turns are carried out, retired Services whose time has come are removed, and what was written
+ * is proved. Only differences are written: a Service that did not change costs a comparison with
+ * the live maps in a pass over everything, and nothing otherwise. The new rows are put in place
+ * before anything is written; if the pass fails half-way, the pass over everything that follows
+ * compares these rows with the live maps.
  *
  * A stranger is a Service that the maps have and no object names: an earlier agent wrote it. No
  * stranger is removed while a manifest has been broken ever since the start, because that file may
@@ -29,19 +29,19 @@
 /* From the removal of the route to that from the maps: packets under way are still served. */
 enum { LEAVE_MS = 1000 };
 
-static struct nat_leaver *leaver_of(struct nat_engine *engine, const struct nat_row *row)
+static struct nat_retired *retired_of(struct nat_engine *engine, const struct nat_row *row)
 {
-    vec_each(struct nat_leaver, leaver, &engine->leavers) {
-        if (nat_row_cmp(&(const struct nat_row *){ leaver->row }, &row) == 0)
-            return leaver;
+    vec_each(struct nat_retired, retired, &engine->retired) {
+        if (nat_row_cmp(&(const struct nat_row *){ retired->row }, &row) == 0)
+            return retired;
     }
     return NULL;
 }
 
-static void forget_leaver(struct nat_engine *engine, struct nat_leaver *leaver)
+static void forget_retired(struct nat_engine *engine, struct nat_retired *retired)
 {
-    nat_row_free(leaver->row);
-    *leaver = engine->leavers.items[--engine->leavers.count];
+    nat_row_free(retired->row);
+    *retired = engine->retired.items[--engine->retired.count];
 }
 
 /* True while only the copy is in force and an earlier agent has left the Service in the maps. */
@@ -95,21 +95,21 @@ static int leave(struct nat_engine *engine, struct nat_row *row, int64_t now_ms,
     if (r < 0)
         return r;
     int64_t due_ms = is_announced(engine, &losses) ? now_ms + LEAVE_MS : now_ms;
-    return vec_push(&engine->leavers, (struct nat_leaver){ row, due_ms });
+    return vec_push(&engine->retired, (struct nat_retired){ row, due_ms });
 }
 
-static int end_leavers(struct nat_engine *engine, int64_t now_ms)
+static int end_retired(struct nat_engine *engine, int64_t now_ms)
 {
-    for (size_t i = 0; i < engine->leavers.count;) {
-        struct nat_leaver *leaver = &engine->leavers.items[i];
-        if (leaver->due_ms > now_ms) {
+    for (size_t i = 0; i < engine->retired.count;) {
+        struct nat_retired *retired = &engine->retired.items[i];
+        if (retired->due_ms > now_ms) {
             i++;
             continue;
         }
-        int r = remove_row(engine, leaver->row);
+        int r = remove_row(engine, retired->row);
         if (r < 0)
             return r;
-        forget_leaver(engine, leaver);
+        forget_retired(engine, retired);
     }
     return 0;
 }
@@ -139,9 +139,9 @@ static int place_rows(struct nat_engine *engine)
 static int enter(struct nat_engine *engine, const struct nat_turn *turn,
                  service_proof_list *changes)
 {
-    struct nat_leaver *leaver = leaver_of(engine, turn->after);
-    if (leaver)
-        forget_leaver(engine, leaver);
+    struct nat_retired *retired = retired_of(engine, turn->after);
+    if (retired)
+        forget_retired(engine, retired);
     int r =
         turn->before || !is_left_alone(engine, turn->after) ? write_row(engine, turn->after) : 0;
     if (r < 0 || !turn->before)
@@ -159,7 +159,7 @@ static int carry_out(struct nat_engine *engine, struct nat_turn *turn, int64_t n
         return enter(engine, turn, changes);
     int r = leave(engine, turn->before, now_ms, changes);
     if (r == 0)
-        turn->before = NULL; /* the leaver owns it now */
+        turn->before = NULL; /* the retired Service owns it now */
     return r;
 }
 
@@ -172,7 +172,7 @@ static int note_stranger(const char *namespace, const char *name, void *context)
 {
     struct strangers *strangers = context;
     struct nat_row key = { .namespace = (char *)namespace, .name = (char *)name };
-    if (nat_state_row(strangers->engine, namespace, name) || leaver_of(strangers->engine, &key))
+    if (nat_state_row(strangers->engine, namespace, name) || retired_of(strangers->engine, &key))
         return 0;
     struct nat_row *row = calloc(1, sizeof(*row));
     if (row) {
@@ -186,7 +186,7 @@ static int note_stranger(const char *namespace, const char *name, void *context)
     return 0;
 }
 
-/* Makes leavers of all strangers, so that their routes are removed first. */
+/* Makes retired Services of all strangers, so that their routes are removed first. */
 static int dismiss_strangers(struct nat_engine *engine, int64_t now_ms)
 {
     struct strangers strangers = { .engine = engine };
@@ -195,7 +195,7 @@ static int dismiss_strangers(struct nat_engine *engine, int64_t now_ms)
     int r = nat_plane_each_service(engine->plane, note_stranger, &strangers);
     vec_each(struct nat_row *, row, &strangers.rows) {
         if (r == 0)
-            r = vec_push(&engine->leavers, (struct nat_leaver){ *row, now_ms + LEAVE_MS });
+            r = vec_push(&engine->retired, (struct nat_retired){ *row, now_ms + LEAVE_MS });
         if (r < 0)
             nat_row_free(*row);
     }
@@ -251,7 +251,7 @@ static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_
         if (r < 0)
             return r;
     }
-    int r = end_leavers(engine, now_ms);
+    int r = end_retired(engine, now_ms);
     if (r < 0)
         return r;
     if (work->all)
