@@ -8,11 +8,11 @@
  * before anything is written; if the pass fails half-way, the pass over everything that follows
  * compares these rows with the live maps.
  *
- * A stranger is a Service that the maps have and no object names: an earlier agent wrote it. No
- * stranger is removed while a manifest has been broken ever since the start, because that file may
- * be what names it. While the copy on disk is in force because the source has not synced, NAT only
- * adds: what an earlier agent left in the maps for a Service stays as it is, since the maps may be
- * newer than the copy. The proof of that Service shows whether maps and copy agree.
+ * A stale Service is one that the maps have and no object names: an earlier agent wrote it. No
+ * stale Service is removed while a manifest has been broken ever since the start, because that file
+ * may be what names it. While the copy on disk is in force because the source has not synced, NAT
+ * only adds: what an earlier agent left in the maps for a Service stays as it is, since the maps
+ * may be newer than the copy. The proof of that Service shows whether maps and copy agree.
  */
 #include "engine/nat/nat_turns.h"
 
@@ -163,43 +163,43 @@ static int carry_out(struct nat_engine *engine, struct nat_turn *turn, int64_t n
     return r;
 }
 
-struct strangers {
+struct stale {
     struct nat_engine *engine;
     VEC(struct nat_row *) rows; /* names only */
 };
 
-static int note_stranger(const char *namespace, const char *name, void *context)
+static int note_stale(const char *namespace, const char *name, void *context)
 {
-    struct strangers *strangers = context;
+    struct stale *stale = context;
     struct nat_row key = { .namespace = (char *)namespace, .name = (char *)name };
-    if (nat_state_row(strangers->engine, namespace, name) || retired_of(strangers->engine, &key))
+    if (nat_state_row(stale->engine, namespace, name) || retired_of(stale->engine, &key))
         return 0;
     struct nat_row *row = calloc(1, sizeof(*row));
     if (row) {
         row->namespace = strdup(namespace);
         row->name = strdup(name);
     }
-    if (!row || !row->namespace || !row->name || vec_push(&strangers->rows, row) < 0) {
+    if (!row || !row->namespace || !row->name || vec_push(&stale->rows, row) < 0) {
         nat_row_free(row);
         return -ENOMEM;
     }
     return 0;
 }
 
-/* Makes retired Services of all strangers, so that their routes are removed first. */
-static int dismiss_strangers(struct nat_engine *engine, int64_t now_ms)
+/* Makes retired Services of all stale Services, so that their routes are removed first. */
+static int retire_stale(struct nat_engine *engine, int64_t now_ms)
 {
-    struct strangers strangers = { .engine = engine };
+    struct stale stale = { .engine = engine };
     if (engine->status->source.unknown_files || !engine->status->source.synced)
         return 0;
-    int r = nat_plane_each_service(engine->plane, note_stranger, &strangers);
-    vec_each(struct nat_row *, row, &strangers.rows) {
+    int r = nat_plane_each_service(engine->plane, note_stale, &stale);
+    vec_each(struct nat_row *, row, &stale.rows) {
         if (r == 0)
             r = vec_push(&engine->retired, (struct nat_retired){ *row, now_ms + LEAVE_MS });
         if (r < 0)
             nat_row_free(*row);
     }
-    vec_done(&strangers.rows);
+    vec_done(&stale.rows);
     return r;
 }
 
@@ -229,7 +229,7 @@ static int go_over_rest(struct nat_engine *engine, int64_t now_ms)
         if (r < 0)
             return r;
     }
-    return dismiss_strangers(engine, now_ms);
+    return retire_stale(engine, now_ms);
 }
 
 static int prove_again(struct nat_engine *engine, const struct sorted *rows)

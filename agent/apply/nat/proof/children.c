@@ -32,13 +32,13 @@ struct mac {
 
 struct looking {
     uint32_t ifindex;
-    VEC(struct mac) strangers; /* taken in by the interface, and not known to be anybody's here */
-    bool ipvlan;               /* it has such a child in this namespace */
+    VEC(struct mac) stale; /* taken in by the interface, and not known to be anybody's here */
+    bool ipvlan;           /* it has such a child in this namespace */
 };
 
 static void looking_done(struct looking *looking)
 {
-    vec_done(&looking->strangers);
+    vec_done(&looking->stale);
 }
 
 static bool is_plain(const struct nlmsghdr *row)
@@ -66,13 +66,13 @@ static int on_entry(const struct nlmsghdr *row, void *context)
     if (!attributes[NDA_LLADDR])
         return 0;
     memcpy(&mac, mnl_attr_get_payload(attributes[NDA_LLADDR]), sizeof(mac));
-    return mac.bytes[0] & 1 ? 0 : vec_push(&looking->strangers, mac); /* 1: of a group */
+    return mac.bytes[0] & 1 ? 0 : vec_push(&looking->stale, mac); /* 1: of a group */
 }
 
 static void restart(void *context)
 {
     struct looking *looking = context;
-    looking->strangers.count = 0;
+    looking->stale.count = 0;
 }
 
 static int on_link(const struct nlmsghdr *row, void *context)
@@ -82,11 +82,11 @@ static int on_link(const struct nlmsghdr *row, void *context)
     size_t kept = 0;
     if (!nl_link_decode(row, &link))
         return 0;
-    vec_each(const struct mac, mac, &looking->strangers) {
+    vec_each(const struct mac, mac, &looking->stale) {
         if (memcmp(mac->bytes, link.mac, sizeof(link.mac)) != 0)
-            looking->strangers.items[kept++] = *mac;
+            looking->stale.items[kept++] = *mac;
     }
-    looking->strangers.count = kept;
+    looking->stale.count = kept;
     looking->ipvlan |= link.peer == looking->ifindex && link.peer_nsid < 0 &&
                        (strcmp(link.kind, "ipvlan") == 0 || strcmp(link.kind, "ipvtap") == 0);
     return 0;
@@ -116,7 +116,7 @@ enum nat_children nat_children_of(uint32_t ifindex)
         r = look(socket, &looking);
     if (r < 0)
         return NAT_CHILDREN_NONE;
-    if (looking.strangers.count > 0)
+    if (looking.stale.count > 0)
         return NAT_CHILDREN_MACVLAN;
     return looking.ipvlan ? NAT_CHILDREN_IPVLAN : NAT_CHILDREN_NONE;
 }
