@@ -22,7 +22,7 @@
  * A masqueraded flow goes past the stack, both ways: destination and source are translated in one
  * step. Or it goes through the stack as two flows, one behind the other: where requests come in
  * only their destination is translated, and replies get the service's address where they leave, as
- * in a flow that is not masqueraded; the source leg, a flow of its own, gives requests this node's
+ * in a flow that is not masqueraded; the SNAT entry, a flow of its own, gives requests this node's
  * address where they leave, and replies the client's where they come in. So whoever listens in the
  * stack sees the client and the endpoint.
  *
@@ -53,17 +53,17 @@ enum nat_hand {
     0x40u /* forward half: the client has spoken since; direct: a reply has */
 #define NAT_FLOW_OUTBOUND                                                \
     0x80u /* requests are translated where they leave, and replies where \
-             they come: a source leg, or this node's own, straight to an \
+             they come: a SNAT entry, or this node's own, straight to an \
              endpoint */
 
-/* Whether a half is one of a source leg. */
-static inline __attribute__((always_inline)) int nat_flow_is_source_leg(__u8 flags)
+/* Whether a half is one of a SNAT entry. */
+static inline __attribute__((always_inline)) int nat_flow_is_source_snat(__u8 flags)
 {
     return flags & NAT_FLOW_OUTBOUND && flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN);
 }
 
-/* Whether a half is the reply half of a flow that has a source leg. */
-static inline __attribute__((always_inline)) int nat_flow_has_source_leg(__u8 flags)
+/* Whether a half is the reply half of a flow that has a SNAT entry. */
+static inline __attribute__((always_inline)) int nat_flow_has_snat(__u8 flags)
 {
     return flags & NAT_FLOW_AT_EXIT && flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN);
 }

@@ -82,8 +82,8 @@ SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *pac
  * source where it leaves. Not from svc0: the stack would route it there again. Nor if it is for
  * XFRM, which would seal it before it leaves.
  */
-ALWAYS_INLINE int has_source_leg(const struct nat_control *control, const struct packet *packet,
-                                 const struct verdict *verdict)
+ALWAYS_INLINE int has_snat(const struct nat_control *control, const struct packet *packet,
+                           const struct verdict *verdict)
 {
     return (control->path & (NAT_PATH_STACK | NAT_PATH_WHOLE)) == NAT_PATH_STACK &&
            verdict->masquerade != NAT_MASQUERADE_NO &&
@@ -199,7 +199,7 @@ GLOBAL int flow_make(struct __sk_buff *skb)
     int exit = at_exit(packet->hook);
     int rewritten =
         is_unseen(skb, packet) || ((verdict->masquerade != NAT_MASQUERADE_NO || own) &&
-                                   !verdict->on_node && !has_source_leg(control, packet, verdict));
+                                   !verdict->on_node && !has_snat(control, packet, verdict));
     struct nat_tuple *reply = &claim->reply;
     fill_reply_tuple(reply, packet, verdict);
     room->way_found = rewritten && !exit && !verdict->on_node;

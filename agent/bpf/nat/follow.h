@@ -88,12 +88,12 @@ GLOBAL int follow(struct __sk_buff *skb)
     int outbound = flow->flags & NAT_FLOW_OUTBOUND;
     room->to = flow->to;
     /* Untranslated by its flow, which is over, a reply would reach the client from the endpoint. */
-    if (half == NAT_HALF_REPLY && nat_flow_is_source_leg(flow->flags) && !flow_find(&room->to))
+    if (half == NAT_HALF_REPLY && nat_flow_is_source_snat(flow->flags) && !flow_find(&room->to))
         return drop(skb, packet, service, NAT_CAUSE_INVALID);
     note(skb, packet, flow, now);
     if (half == NAT_HALF_DIRECT)
         return NEXT;
-    /* The flow in front of a source leg counts for the Service. */
+    /* The flow in front of a SNAT entry counts for the Service. */
     return hand_on(skb, control, room, hand, outbound ? 0 : service);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What becomes of packets to endpoints at the exits, where requests are not judged: the source leg
+ * What becomes of packets to endpoints at the exits, where requests are not judged: the SNAT entry
  * of a flow that came through the stack begins here, and what this node's own sockets send straight
  * to an endpoint makes way for flows. nat.bpf.c asks may_leave() before anything else, and leave()
  * for what belongs to no flow.
@@ -20,13 +20,13 @@ ALWAYS_INLINE int may_leave(struct __sk_buff *skb, const struct nat_control *con
            filter_has(control, &packet->tuple.dst, packet->tuple.dport);
 }
 
-/* Whether the packet is one of a flow that has a source leg; `verdict` becomes that flow's. */
-ALWAYS_INLINE int takes_source_leg(const struct packet *packet, struct scratch *room,
-                                   struct verdict *verdict)
+/* Whether the packet is one of a flow that has a SNAT entry; `verdict` becomes that flow's. */
+ALWAYS_INLINE int takes_snat(const struct packet *packet, struct scratch *room,
+                             struct verdict *verdict)
 {
     tuple_reverse(&packet->tuple, &room->claim.reply);
     const struct nat_flow *flow = flow_find(&room->claim.reply);
-    if (!flow || flow->half != NAT_HALF_REPLY || !nat_flow_has_source_leg(flow->flags))
+    if (!flow || flow->half != NAT_HALF_REPLY || !nat_flow_has_snat(flow->flags))
         return 0;
     verdict->service = flow->service;
     verdict->port = flow->port;
@@ -49,7 +49,7 @@ GLOBAL int leave(struct __sk_buff *skb)
     __builtin_memset(verdict, 0, sizeof(*verdict));
     verdict->origin = NAT_ORIGIN_NODE;
     if (skb->ingress_ifindex == 0 ? is_opening(packet) && direct_gives_way(packet, room)
-                                  : takes_source_leg(packet, room, verdict))
+                                  : takes_snat(packet, room, verdict))
         return begin_flow(skb, packet, verdict);
     return NEXT;
 }

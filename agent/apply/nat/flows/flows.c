@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Flows as people see them: one view for both halves, listed by the forward half; and for the
- * source leg of a flow as well.
+ * SNAT entry of a flow as well.
  *
  * The programs change each half by itself while it is read, so the two halves of a view may be of
  * different moments.
@@ -138,21 +138,21 @@ enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat
     return nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
 }
 
-bool nat_flow_is_leg(const struct nat_flow *flow)
+bool nat_flow_is_snat(const struct nat_flow *flow)
 {
-    return nat_flow_is_source_leg(flow->flags) != 0;
+    return nat_flow_is_source_snat(flow->flags) != 0;
 }
 
 /* What the endpoint sees of a flow whose source is translated where it leaves. */
-static void read_leg(const struct nat_plane *plane, const struct nat_flow *flow,
-                     struct nat_flow_view *view)
+static void read_snat(const struct nat_plane *plane, const struct nat_flow *flow,
+                      struct nat_flow_view *view)
 {
-    struct nat_flow leg;
-    if (nat_table_get(plane, NAT_MAP_FLOWS, &flow->to, &leg) < 0 ||
-        !nat_flow_whole(&flow->to, &leg) || !nat_flow_is_leg(&leg))
+    struct nat_flow snat;
+    if (nat_table_get(plane, NAT_MAP_FLOWS, &flow->to, &snat) < 0 ||
+        !nat_flow_whole(&flow->to, &snat) || !nat_flow_is_snat(&snat))
         return;
-    view->source = nat_addr_ip(&leg.to.src);
-    view->source_port = ntohs(leg.to.sport);
+    view->source = nat_addr_ip(&snat.to.src);
+    view->source_port = ntohs(snat.to.sport);
 }
 
 static struct nat_flow_view view_direct(const struct nat_tuple *key, const struct nat_flow *flow,
@@ -203,8 +203,8 @@ static struct nat_flow_view view_forward(const struct nat_plane *plane, const st
     struct nat_flow mate;
     bool found = nat_flow_find_mate(plane, key, flow, &mate);
     view.state = nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
-    if (found && nat_flow_has_source_leg(mate.flags))
-        read_leg(plane, flow, &view);
+    if (found && nat_flow_has_snat(mate.flags))
+        read_snat(plane, flow, &view);
     if (found) {
         view.idle_s = MIN(view.idle_s, nat_flow_idle(&mate, now_s));
         view.packets[1] = mate.packets;
@@ -220,7 +220,7 @@ static int list_half(const struct nat_plane *plane, const struct nat_tuple *key,
                      size_t *left)
 {
     struct nat_flow_view view;
-    if (!nat_flow_whole(key, flow) || nat_flow_is_leg(flow))
+    if (!nat_flow_whole(key, flow) || nat_flow_is_snat(flow))
         return 0;
     if (flow->half == NAT_HALF_FORWARD)
         view = view_forward(plane, key, flow, now_s);
@@ -251,7 +251,7 @@ int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
 
 bool nat_flow_delays_drain(const struct nat_tuple *key, const struct nat_flow *flow)
 {
-    return flow->half == NAT_HALF_FORWARD && !nat_flow_is_leg(flow) &&
+    return flow->half == NAT_HALF_FORWARD && !nat_flow_is_snat(flow) &&
            key->protocol == PROTOCOL_TCP &&
            (flow->flags & (NAT_FLOW_ANSWERED | NAT_FLOW_FIN | NAT_FLOW_RST)) == NAT_FLOW_ANSWERED;
 }

@@ -24,8 +24,8 @@ enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat
 /* False if the kernel gave the entry to another key while it was read. */
 bool nat_flow_whole(const struct nat_tuple *key, const struct nat_flow *flow);
 
-/* Whether the half belongs to the source leg of another flow (abi.h), and counts for none. */
-bool nat_flow_is_leg(const struct nat_flow *flow);
+/* Whether the half belongs to the SNAT entry of another flow (abi.h), and counts for none. */
+bool nat_flow_is_snat(const struct nat_flow *flow);
 
 /* True while the endpoint that the flow was made to lives. */
 bool nat_flow_endpoint_lives(const struct nat_plane *plane, const struct nat_flow *flow);

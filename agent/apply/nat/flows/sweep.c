@@ -161,7 +161,7 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
             continue;
         if (plane->filter_refilling)
             nat_filter_add_flow(plane, key, flow);
-        bool counts = flow->half != NAT_HALF_REPLY && !nat_flow_is_leg(flow);
+        bool counts = flow->half != NAT_HALF_REPLY && !nat_flow_is_snat(flow);
         sweep->now.states[state] += counts;
         sweep->now.egress += counts && flow->hand == NAT_HAND_EGRESS;
         sweep->now.established[flow->hand == NAT_HAND_EGRESS] += nat_flow_delays_drain(key, flow);
