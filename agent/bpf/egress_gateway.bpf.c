@@ -95,7 +95,7 @@ GLOBAL int follow_egress(struct __sk_buff *skb)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NESTED);
     __u32 now = clock_s(&room->clock);
     if (!is_flow_of(flow, own->client) || (may_begin_anew(packet) && begins_anew(packet, flow)) ||
-        (flow->seen_s != now && flow_keep_mate(&packet->tuple, flow) < 0)) {
+        (flow->seen_s != now && flow_keep_reverse(&packet->tuple, flow) < 0)) {
         room->old = flow->to;
         room->reopens = 1;
         return STEP_BEGIN;

@@ -72,15 +72,15 @@ struct nat_flow {
     struct nat_tuple to;
     __u32 service, port; /* ids */
     __u32 endpoint, generation;
-    __u32 seen_s;    /* CLOCK_MONOTONIC of the last packet of this half; one word with the next */
-    __u32 check;     /* nat_tuple_check() of the key; this and seen_s inverted: the flow is gone */
-    __u8 half;       /* enum nat_half */
-    __u8 hand;       /* enum nat_hand */
-    __u8 mate_hand;  /* `hand` of the other half */
-    __u8 flags;      /* NAT_FLOW_* */
-    __u32 slot;      /* of "ring" */
-    __u32 next, ack; /* TCP: the sequence number that follows all this half has carried in order;
-                        the last acknowledgement it has carried */
+    __u32 seen_s; /* CLOCK_MONOTONIC of the last packet of this half; one word with the next */
+    __u32 check;  /* nat_tuple_check() of the key; this and seen_s inverted: the flow is gone */
+    __u8 half;    /* enum nat_half */
+    __u8 hand;    /* enum nat_hand */
+    __u8 reverse_hand; /* `hand` of the other half */
+    __u8 flags;        /* NAT_FLOW_* */
+    __u32 slot;        /* of "ring" */
+    __u32 next, ack;   /* TCP: the sequence number that follows all this half has carried in order;
+                          the last acknowledgement it has carried */
     __u64 packets, bytes; /* of this half; written without a lock, for people to read */
 };
 
@@ -101,12 +101,13 @@ static inline __attribute__((always_inline)) __u64 nat_came_word(__u32 check, __
     return (__u64)check << 32 | ifindex;
 }
 
-/* The state of a flow, by both halves in any order. `alone`: there is no other half, and `mate` is
- * `half`. */
+/* The state of a flow, by both halves in any order. `alone`: there is no other half, and `reverse
+ * entry` is `half`. */
 static inline __attribute__((always_inline)) enum nat_state
-nat_flow_state(const struct nat_flow *half, const struct nat_flow *mate, __u8 alone, __u8 protocol)
+nat_flow_state(const struct nat_flow *half, const struct nat_flow *reverse, __u8 alone,
+               __u8 protocol)
 {
-    __u8 flags = half->flags | mate->flags;
+    __u8 flags = half->flags | reverse->flags;
     if (protocol != NAT_TCP) {
         if (!(flags & NAT_FLOW_ANSWERED))
             return NAT_STATE_UNANSWERED;
@@ -120,8 +121,8 @@ nat_flow_state(const struct nat_flow *half, const struct nat_flow *mate, __u8 al
         return flags & NAT_FLOW_CONFIRMED ? NAT_STATE_ESTABLISHED : NAT_STATE_ANSWERED;
     if (alone) /* of a direct connection only one direction is seen */
         return NAT_STATE_CLOSED;
-    return half->flags & mate->flags & NAT_FLOW_FIN && half->ack == mate->next &&
-                   mate->ack == half->next
+    return half->flags & reverse->flags & NAT_FLOW_FIN && half->ack == reverse->next &&
+                   reverse->ack == half->next
                ? NAT_STATE_CLOSED
                : NAT_STATE_HALF_CLOSED;
 }

@@ -148,7 +148,7 @@ class RangeKey(Value):
 class Flow(Value):
     _fields_ = [
         ("to", Tuple), ("service", u32), ("port", u32), ("endpoint", u32), ("generation", u32),
-        ("seen_s", u32), ("check", u32), ("half", u8), ("hand", u8), ("mate_hand", u8),
+        ("seen_s", u32), ("check", u32), ("half", u8), ("hand", u8), ("reverse_hand", u8),
         ("flags", u8), ("slot", u32), ("next", u32), ("ack", u32), ("packets", u64),
         ("bytes", u64),
     ]

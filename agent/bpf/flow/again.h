@@ -19,7 +19,7 @@
 ALWAYS_INLINE int again_fits(const struct nat_flow *reply, const struct nat_flow *made)
 {
     return reply->half == NAT_HALF_REPLY && reply->hand == made->hand &&
-           reply->mate_hand == made->mate_hand && (reply->flags & FLOW_KIND) == made->flags;
+           reply->reverse_hand == made->reverse_hand && (reply->flags & FLOW_KIND) == made->flags;
 }
 
 /* All of a half that a new flow has anew, its age apart. */

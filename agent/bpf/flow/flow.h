@@ -39,33 +39,33 @@ SUBPROGRAM int flow_insert(const struct nat_tuple *tuple, const struct nat_flow 
  * The other half of the flow whose half under `key` translates to `to`; NULL: that half is alone. A
  * half found there that does not match belongs to a later flow of the same client.
  */
-ALWAYS_INLINE struct nat_flow *flow_find_mate(const struct nat_tuple *key,
-                                              const struct nat_tuple *to,
-                                              struct nat_tuple *ret_mate_key)
+ALWAYS_INLINE struct nat_flow *flow_find_reverse(const struct nat_tuple *key,
+                                                 const struct nat_tuple *to,
+                                                 struct nat_tuple *ret_reverse_key)
 {
-    tuple_reverse(to, ret_mate_key);
-    struct nat_flow *mate = flow_find(ret_mate_key);
-    if (!mate || mate->to.sport != key->dport || mate->to.dport != key->sport ||
-        !addr_equal(&mate->to.src, &key->dst) || !addr_equal(&mate->to.dst, &key->src))
+    tuple_reverse(to, ret_reverse_key);
+    struct nat_flow *reverse = flow_find(ret_reverse_key);
+    if (!reverse || reverse->to.sport != key->dport || reverse->to.dport != key->sport ||
+        !addr_equal(&reverse->to.src, &key->dst) || !addr_equal(&reverse->to.dst, &key->src))
         return NULL;
-    return mate;
+    return reverse;
 }
 
 /* Rebuilds the other half from one half and its key. */
-ALWAYS_INLINE void flow_mate(const struct nat_tuple *key, const struct nat_flow *flow,
-                             struct nat_tuple *ret_key, struct nat_flow *ret_mate)
+ALWAYS_INLINE void flow_reverse(const struct nat_tuple *key, const struct nat_flow *flow,
+                                struct nat_tuple *ret_key, struct nat_flow *ret_reverse)
 {
     tuple_reverse(&flow->to, ret_key);
-    __builtin_memcpy(ret_mate, flow, sizeof(*flow));
-    tuple_reverse(key, &ret_mate->to);
-    ret_mate->half = flow->half == NAT_HALF_FORWARD ? NAT_HALF_REPLY : NAT_HALF_FORWARD;
-    ret_mate->hand = flow->mate_hand;
-    ret_mate->mate_hand = flow->hand;
-    ret_mate->flags = flow->flags & ~(NAT_FLOW_FIN | NAT_FLOW_CONFIRMED);
-    ret_mate->check = nat_tuple_check(ret_key);
-    ret_mate->next = flow->ack;
-    ret_mate->ack = flow->next;
-    ret_mate->packets = ret_mate->bytes = 0;
+    __builtin_memcpy(ret_reverse, flow, sizeof(*flow));
+    tuple_reverse(key, &ret_reverse->to);
+    ret_reverse->half = flow->half == NAT_HALF_FORWARD ? NAT_HALF_REPLY : NAT_HALF_FORWARD;
+    ret_reverse->hand = flow->reverse_hand;
+    ret_reverse->reverse_hand = flow->hand;
+    ret_reverse->flags = flow->flags & ~(NAT_FLOW_FIN | NAT_FLOW_CONFIRMED);
+    ret_reverse->check = nat_tuple_check(ret_key);
+    ret_reverse->next = flow->ack;
+    ret_reverse->ack = flow->next;
+    ret_reverse->packets = ret_reverse->bytes = 0;
 }
 
 ALWAYS_INLINE __s32 idle_s(const struct nat_flow *flow)
@@ -74,10 +74,10 @@ ALWAYS_INLINE __s32 idle_s(const struct nat_flow *flow)
 }
 
 /* Seconds since the last packet in either direction. */
-ALWAYS_INLINE __s32 flow_idle_s(const struct nat_flow *half, const struct nat_flow *mate)
+ALWAYS_INLINE __s32 flow_idle_s(const struct nat_flow *half, const struct nat_flow *reverse)
 {
-    __s32 idle = idle_s(half), mate_idle = idle_s(mate);
-    return mate_idle < idle ? mate_idle : idle;
+    __s32 idle = idle_s(half), reverse_idle = idle_s(reverse);
+    return reverse_idle < idle ? reverse_idle : idle;
 }
 
 /* What is lost with a flow. */
@@ -109,10 +109,10 @@ ALWAYS_INLINE __u32 flow_price(enum worth worth, __s32 idle)
 
 /* A half that is alone may be one that another CPU is about to complete. */
 ALWAYS_INLINE enum worth flow_worth(const struct nat_control *control, const struct nat_flow *half,
-                                    const struct nat_flow *mate, __u8 alone, __u8 protocol)
+                                    const struct nat_flow *reverse, __u8 alone, __u8 protocol)
 {
-    enum nat_state state = nat_flow_state(half, mate, alone, protocol);
-    __s32 idle = flow_idle_s(half, mate);
+    enum nat_state state = nat_flow_state(half, reverse, alone, protocol);
+    __s32 idle = flow_idle_s(half, reverse);
     if (idle > (__s32)nat_timeout_s(control, half, protocol, state) || flow_is_orphan(half))
         return WORTH_NOTHING;
     if ((alone && idle <= CLAIM_S) || state == NAT_STATE_ESTABLISHED)
@@ -156,7 +156,7 @@ ALWAYS_INLINE int flow_seize(struct nat_flow *half, const struct nat_tuple *key,
  */
 SUBPROGRAM __u32 flow_end(const struct nat_tuple *key, __u32 slot, enum worth worth)
 {
-    struct nat_tuple mate_key;
+    struct nat_tuple reverse_key;
     const struct nat_control *control = control_get();
     struct nat_flow *flow = flow_find(key);
     if (!control || !flow || (slot != NAT_NO_SLOT && flow->slot != slot))
@@ -164,19 +164,19 @@ SUBPROGRAM __u32 flow_end(const struct nat_tuple *key, __u32 slot, enum worth wo
     if (flow->half == NAT_HALF_FORWARD)
         return PRICE(WORTH_ALL);
     union flow_age age = flow_age(flow);
-    const struct nat_flow *mate = flow_find_mate(key, &flow->to, &mate_key);
+    const struct nat_flow *reverse = flow_find_reverse(key, &flow->to, &reverse_key);
     __u8 alone = 0;
-    if (!mate) {
-        mate = flow;
+    if (!reverse) {
+        reverse = flow;
         alone = 1;
     }
-    enum worth is = flow_worth(control, flow, mate, alone, key->protocol);
+    enum worth is = flow_worth(control, flow, reverse, alone, key->protocol);
     if (is > worth)
-        return flow_price(is, flow_idle_s(flow, mate));
+        return flow_price(is, flow_idle_s(flow, reverse));
     if (!flow_seize(flow, key, age))
         return PRICE(WORTH_ALL);
     if (!alone)
-        bpf_map_delete_elem(&flows, &mate_key);
+        bpf_map_delete_elem(&flows, &reverse_key);
     bpf_map_delete_elem(&flows, key);
     return 0;
 }
@@ -185,14 +185,14 @@ SUBPROGRAM __u32 flow_end(const struct nat_tuple *key, __u32 slot, enum worth wo
  * Makes sure that a forward half has its reply half, which may be lost if the agent was killed
  * while it ended the flow. Returns 0, or < 0 if another flow has taken its tuple.
  */
-SUBPROGRAM int flow_keep_mate(const struct nat_tuple *key, const struct nat_flow *flow)
+SUBPROGRAM int flow_keep_reverse(const struct nat_tuple *key, const struct nat_flow *flow)
 {
-    struct nat_tuple mate_key;
-    struct nat_flow mate;
-    if (flow_find_mate(key, &flow->to, &mate_key))
+    struct nat_tuple reverse_key;
+    struct nat_flow reverse;
+    if (flow_find_reverse(key, &flow->to, &reverse_key))
         return 0;
-    flow_mate(key, flow, &mate_key, &mate);
-    return flow_insert(&mate_key, &mate) == -EEXIST ? -1 : 0;
+    flow_reverse(key, flow, &reverse_key, &reverse);
+    return flow_insert(&reverse_key, &reverse) == -EEXIST ? -1 : 0;
 }
 
 /* Whether the forward half under `key` still leads to `to`. */
@@ -210,12 +210,12 @@ ALWAYS_INLINE int flow_leads(const struct nat_tuple *key, const struct nat_tuple
  */
 SUBPROGRAM __u32 flow_free_reply(const struct nat_tuple *key, const struct nat_tuple *to)
 {
-    struct nat_tuple mate_key;
-    const struct nat_flow *mate = flow_find_mate(key, to, &mate_key);
-    if (!mate)
+    struct nat_tuple reverse_key;
+    const struct nat_flow *reverse = flow_find_reverse(key, to, &reverse_key);
+    if (!reverse)
         return NAT_NO_SLOT;
-    __u32 slot = mate->slot;
-    return bpf_map_delete_elem(&flows, &mate_key) == 0 ? slot : NAT_NO_SLOT;
+    __u32 slot = reverse->slot;
+    return bpf_map_delete_elem(&flows, &reverse_key) == 0 ? slot : NAT_NO_SLOT;
 }
 
 /* Ends a flow that is over, whose forward half is under `key` and leads to `to`. */

@@ -25,19 +25,19 @@ enum { SPAN = 1 << 25 /* bytes under way: more than windows are */ };
 SUBPROGRAM int note_answer(const struct nat_tuple *key, struct nat_flow *flow,
                            const struct packet *packet)
 {
-    struct nat_tuple mate_key;
+    struct nat_tuple reverse_key;
     flow->next = packet->end;
     flow->flags |= NAT_FLOW_ANSWERED;
     if (flow->half == NAT_HALF_DIRECT)
         return 0;
-    struct nat_flow *mate = flow_find_mate(key, &flow->to, &mate_key);
-    if (mate) {
-        mate->flags |= NAT_FLOW_ANSWERED;
+    struct nat_flow *reverse = flow_find_reverse(key, &flow->to, &reverse_key);
+    if (reverse) {
+        reverse->flags |= NAT_FLOW_ANSWERED;
         return 0;
     }
     struct nat_flow made;
-    flow_mate(key, flow, &mate_key, &made);
-    return flow_insert(&mate_key, &made);
+    flow_reverse(key, flow, &reverse_key, &made);
+    return flow_insert(&reverse_key, &made);
 }
 
 /*
@@ -51,13 +51,14 @@ SUBPROGRAM int note_answer(const struct nat_tuple *key, struct nat_flow *flow,
 SUBPROGRAM int note_confirmation(const struct nat_tuple *key, struct nat_flow *flow,
                                  const struct packet *packet)
 {
-    struct nat_tuple mate_key;
+    struct nat_tuple reverse_key;
     int tcp = key->protocol == IPPROTO_TCP;
     if (flow->half == NAT_HALF_FORWARD) {
         if (tcp && (packet->tcp & (TCP_ACK | TCP_SYN)) != TCP_ACK)
             return 0;
-        const struct nat_flow *mate = flow_find_mate(key, &flow->to, &mate_key);
-        if (!mate || !(mate->flags & NAT_FLOW_ANSWERED) || (tcp && packet->ack != mate->next))
+        const struct nat_flow *reverse = flow_find_reverse(key, &flow->to, &reverse_key);
+        if (!reverse || !(reverse->flags & NAT_FLOW_ANSWERED) ||
+            (tcp && packet->ack != reverse->next))
             return 0;
     }
     flow->flags |= NAT_FLOW_ANSWERED | NAT_FLOW_CONFIRMED;
@@ -68,41 +69,41 @@ SUBPROGRAM int note_confirmation(const struct nat_tuple *key, struct nat_flow *f
 SUBPROGRAM int note_reset(const struct nat_tuple *key, struct nat_flow *flow,
                           const struct packet *packet)
 {
-    struct nat_tuple mate_key;
-    struct nat_flow *mate =
-        flow->half == NAT_HALF_DIRECT ? NULL : flow_find_mate(key, &flow->to, &mate_key);
+    struct nat_tuple reverse_key;
+    struct nat_flow *reverse =
+        flow->half == NAT_HALF_DIRECT ? NULL : flow_find_reverse(key, &flow->to, &reverse_key);
     int answered = flow->half == NAT_HALF_FORWARD || flow->flags & NAT_FLOW_ANSWERED;
-    if (answered ? packet->seq != flow->next && (!mate || packet->seq != mate->ack)
-                 : mate && packet->ack != mate->next) /* refuses the SYN */
+    if (answered ? packet->seq != flow->next && (!reverse || packet->seq != reverse->ack)
+                 : reverse && packet->ack != reverse->next) /* refuses the SYN */
         return 0;
     flow->flags |= NAT_FLOW_RST;
-    if (mate)
-        mate->flags |= NAT_FLOW_RST;
+    if (reverse)
+        reverse->flags |= NAT_FLOW_RST;
     return 0;
 }
 
 /* The connection goes on after a RST: the other side did not take it. */
 SUBPROGRAM int note_revival(const struct nat_tuple *key, struct nat_flow *flow)
 {
-    struct nat_tuple mate_key;
+    struct nat_tuple reverse_key;
     flow->flags &= ~NAT_FLOW_RST;
     if (flow->half == NAT_HALF_DIRECT)
         return 0;
-    struct nat_flow *mate = flow_find_mate(key, &flow->to, &mate_key);
-    if (mate)
-        mate->flags &= ~NAT_FLOW_RST;
+    struct nat_flow *reverse = flow_find_reverse(key, &flow->to, &reverse_key);
+    if (reverse)
+        reverse->flags &= ~NAT_FLOW_RST;
     return 0;
 }
 
 /* Segments are missing before this one: goes on from what the other side has acknowledged. */
 SUBPROGRAM int note_gap(const struct nat_tuple *key, struct nat_flow *flow, __u32 seq)
 {
-    struct nat_tuple mate_key;
+    struct nat_tuple reverse_key;
     if (flow->half == NAT_HALF_DIRECT)
         return 0;
-    const struct nat_flow *mate = flow_find_mate(key, &flow->to, &mate_key);
-    if (mate && (__s32)(mate->ack - flow->next) > 0 && (__s32)(seq - mate->ack) >= 0)
-        flow->next = mate->ack;
+    const struct nat_flow *reverse = flow_find_reverse(key, &flow->to, &reverse_key);
+    if (reverse && (__s32)(reverse->ack - flow->next) > 0 && (__s32)(seq - reverse->ack) >= 0)
+        flow->next = reverse->ack;
     return 0;
 }
 

@@ -18,26 +18,26 @@ ALWAYS_INLINE void set_hands(struct nat_flow *reply, const struct packet *packet
                              const struct verdict *verdict, int own, int rewritten)
 {
     if (at_exit(packet->hook)) {
-        reply->mate_hand = NAT_HAND_STACK;
+        reply->reverse_hand = NAT_HAND_STACK;
         reply->hand = NAT_HAND_STACK;
         reply->flags |= NAT_FLOW_OUTBOUND;
     } else if (verdict->on_node && rewritten) {
-        reply->mate_hand = NAT_HAND_LO;
+        reply->reverse_hand = NAT_HAND_LO;
         reply->hand = NAT_HAND_NEIGH;
     } else if (verdict->on_node) {
-        reply->mate_hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_LO : NAT_HAND_STACK;
+        reply->reverse_hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_LO : NAT_HAND_STACK;
         reply->hand = NAT_HAND_STACK;
         if (own)
             reply->hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_SVC0 : NAT_HAND_STACK;
         else
             reply->flags |= NAT_FLOW_AT_EXIT;
     } else if (rewritten) {
-        reply->mate_hand = NAT_HAND_NEIGH;
+        reply->reverse_hand = NAT_HAND_NEIGH;
         reply->hand = NAT_HAND_NEIGH;
         if (own)
             reply->hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_SVC0 : NAT_HAND_LO;
     } else {
-        reply->mate_hand = NAT_HAND_STACK;
+        reply->reverse_hand = NAT_HAND_STACK;
         reply->hand = NAT_HAND_STACK;
         reply->flags |= NAT_FLOW_AT_EXIT;
     }
@@ -140,8 +140,8 @@ ALWAYS_INLINE int is_mirrored(const struct nat_tuple *tuple)
 ALWAYS_INLINE void make_forward(struct __sk_buff *skb, const struct packet *packet,
                                 const struct nat_tuple *to, struct nat_flow *half)
 {
-    __u8 hand = half->mate_hand;
-    half->mate_hand = half->hand;
+    __u8 hand = half->reverse_hand;
+    half->reverse_hand = half->hand;
     half->hand = hand;
     half->to = *to;
     half->half = NAT_HALF_FORWARD;
@@ -226,7 +226,7 @@ GLOBAL int flow_make(struct __sk_buff *skb)
         room->to = room->old;
         if (!exit)
             count_flow(verdict->service);
-        return claim->value.mate_hand;
+        return claim->value.reverse_hand;
     }
     claim->value.slot = flow_slot(packet, room);
     if (claim->value.slot == NAT_NO_SLOT)

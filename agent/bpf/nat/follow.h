@@ -25,7 +25,7 @@ ALWAYS_INLINE int may_begin_anew(const struct packet *packet)
  */
 SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *flow)
 {
-    struct nat_tuple mate_key;
+    struct nat_tuple reverse_key;
     const struct nat_control *control = control_get();
     __u8 protocol = packet->tuple.protocol;
     int tcp = protocol == IPPROTO_TCP;
@@ -38,19 +38,19 @@ SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *f
         return 1;
     if (!tcp && idle_s(flow) <= (__s32)nat_timeout_s(control, flow, protocol, NAT_STATE_UNANSWERED))
         return 0;
-    const struct nat_flow *mate = flow_find_mate(&packet->tuple, &flow->to, &mate_key);
+    const struct nat_flow *reverse = flow_find_reverse(&packet->tuple, &flow->to, &reverse_key);
     __u8 alone = 0;
-    if (!mate) {
-        mate = flow;
+    if (!reverse) {
+        reverse = flow;
         alone = 1;
     }
-    enum nat_state state = nat_flow_state(flow, mate, alone, protocol);
+    enum nat_state state = nat_flow_state(flow, reverse, alone, protocol);
     if (state == NAT_STATE_CLOSED ||
-        flow_idle_s(flow, mate) > (__s32)nat_timeout_s(control, flow, protocol, state))
+        flow_idle_s(flow, reverse) > (__s32)nat_timeout_s(control, flow, protocol, state))
         return 1;
     if (!gone)
         return 0;
-    return state != NAT_STATE_ESTABLISHED || alone || idle_s(mate) > SILENT_S;
+    return state != NAT_STATE_ESTABLISHED || alone || idle_s(reverse) > SILENT_S;
 }
 
 /* Sends a packet along its flow. Returns what becomes of it, or 1 if it belongs to no flow. */
@@ -74,7 +74,7 @@ GLOBAL int follow(struct __sk_buff *skb)
         if (!!(flow->flags & NAT_FLOW_OUTBOUND) != at_exit(packet->hook))
             return NEXT;
         if ((may_begin_anew(packet) && begins_anew(packet, flow)) ||
-            (flow->seen_s != now && flow_keep_mate(&packet->tuple, flow) < 0)) {
+            (flow->seen_s != now && flow_keep_reverse(&packet->tuple, flow) < 0)) {
             room->old = flow->to;
             room->reopens = 1;
             return 1;

@@ -33,14 +33,14 @@ static struct nat_tuple reversed(const struct nat_tuple *tuple)
     };
 }
 
-struct nat_tuple nat_flow_mate_key(const struct nat_flow *flow)
+struct nat_tuple nat_flow_reverse_key(const struct nat_flow *flow)
 {
     return reversed(&flow->to);
 }
 
-bool nat_flow_is_mate(const struct nat_tuple *key, const struct nat_flow *mate)
+bool nat_flow_is_reverse(const struct nat_tuple *key, const struct nat_flow *reverse)
 {
-    struct nat_tuple back = nat_flow_mate_key(mate);
+    struct nat_tuple back = nat_flow_reverse_key(reverse);
     return memcmp(&back, key, sizeof(back)) == 0;
 }
 
@@ -120,22 +120,22 @@ uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s)
     return idle > 0 ? (uint32_t)idle : 0;
 }
 
-bool nat_flow_find_mate(const struct nat_plane *plane, const struct nat_tuple *key,
-                        const struct nat_flow *flow, struct nat_flow *ret_mate)
+bool nat_flow_find_reverse(const struct nat_plane *plane, const struct nat_tuple *key,
+                           const struct nat_flow *flow, struct nat_flow *ret_reverse)
 {
     if (flow->half == NAT_HALF_DIRECT)
         return false;
-    struct nat_tuple mate_key = nat_flow_mate_key(flow);
-    return nat_table_get(plane, NAT_MAP_FLOWS, &mate_key, ret_mate) == 0 &&
-           nat_flow_whole(&mate_key, ret_mate) && nat_flow_is_mate(key, ret_mate);
+    struct nat_tuple reverse_key = nat_flow_reverse_key(flow);
+    return nat_table_get(plane, NAT_MAP_FLOWS, &reverse_key, ret_reverse) == 0 &&
+           nat_flow_whole(&reverse_key, ret_reverse) && nat_flow_is_reverse(key, ret_reverse);
 }
 
 enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat_tuple *key,
                                  const struct nat_flow *flow)
 {
-    struct nat_flow mate;
-    bool found = nat_flow_find_mate(plane, key, flow, &mate);
-    return nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
+    struct nat_flow reverse;
+    bool found = nat_flow_find_reverse(plane, key, flow, &reverse);
+    return nat_flow_state(flow, found ? &reverse : flow, !found, key->protocol);
 }
 
 bool nat_flow_is_snat(const struct nat_flow *flow)
@@ -200,15 +200,15 @@ static struct nat_flow_view view_forward(const struct nat_plane *plane, const st
         .packets = { flow->packets, 0 },
         .bytes = { flow->bytes, 0 },
     };
-    struct nat_flow mate;
-    bool found = nat_flow_find_mate(plane, key, flow, &mate);
-    view.state = nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
-    if (found && nat_flow_has_snat(mate.flags))
+    struct nat_flow reverse;
+    bool found = nat_flow_find_reverse(plane, key, flow, &reverse);
+    view.state = nat_flow_state(flow, found ? &reverse : flow, !found, key->protocol);
+    if (found && nat_flow_has_snat(reverse.flags))
         read_snat(plane, flow, &view);
     if (found) {
-        view.idle_s = MIN(view.idle_s, nat_flow_idle(&mate, now_s));
-        view.packets[1] = mate.packets;
-        view.bytes[1] = mate.bytes;
+        view.idle_s = MIN(view.idle_s, nat_flow_idle(&reverse, now_s));
+        view.packets[1] = reverse.packets;
+        view.bytes[1] = reverse.bytes;
     }
     return view;
 }

@@ -5,17 +5,18 @@
 #include "apply/nat/plane.h"
 
 /* The key under which the other half is. */
-struct nat_tuple nat_flow_mate_key(const struct nat_flow *flow);
+struct nat_tuple nat_flow_reverse_key(const struct nat_flow *flow);
 
 /*
- * True if `mate`, found under nat_flow_mate_key(), is the other half of the flow under `key`. Where
- * a half was left alone, a later flow of the same client may have put another half there.
+ * True if `reverse entry`, found under nat_flow_reverse_key(), is the other half of the flow under
+ * `key`. Where a half was left alone, a later flow of the same client may have put another half
+ * there.
  */
-bool nat_flow_is_mate(const struct nat_tuple *key, const struct nat_flow *mate);
+bool nat_flow_is_reverse(const struct nat_tuple *key, const struct nat_flow *reverse);
 
 /* Reads the other half of the flow under `key`. False: this half is alone. */
-bool nat_flow_find_mate(const struct nat_plane *plane, const struct nat_tuple *key,
-                        const struct nat_flow *flow, struct nat_flow *ret_mate);
+bool nat_flow_find_reverse(const struct nat_plane *plane, const struct nat_tuple *key,
+                           const struct nat_flow *flow, struct nat_flow *ret_reverse);
 
 /* What the flow of a half has come to. It is read with its other half, if there is one. */
 enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat_tuple *key,

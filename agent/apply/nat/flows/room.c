@@ -28,12 +28,12 @@ enum {
 static bool stays(const struct nat_plane *plane, const struct nat_tuple *key,
                   const struct nat_flow *flow, uint32_t now_s)
 {
-    struct nat_flow mate;
-    bool found = nat_flow_find_mate(plane, key, flow, &mate);
-    enum nat_state state = nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
+    struct nat_flow reverse;
+    bool found = nat_flow_find_reverse(plane, key, flow, &reverse);
+    enum nat_state state = nat_flow_state(flow, found ? &reverse : flow, !found, key->protocol);
     uint32_t idle_s = nat_flow_idle(flow, now_s);
     if (found)
-        idle_s = MIN(idle_s, nat_flow_idle(&mate, now_s));
+        idle_s = MIN(idle_s, nat_flow_idle(&reverse, now_s));
     if (idle_s > nat_timeout_s(plane->control, flow, key->protocol, state))
         return false;
     return state == NAT_STATE_ESTABLISHED ||

@@ -61,12 +61,12 @@ static bool is_ended(const struct nat_plane *plane, const struct nat_tuple *key,
 static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *key,
                        const struct nat_flow *flow, uint32_t now_s, enum nat_state *ret_state)
 {
-    struct nat_flow mate;
+    struct nat_flow reverse;
     uint32_t idle = nat_flow_idle(flow, now_s);
-    bool found = nat_flow_find_mate(plane, key, flow, &mate);
-    *ret_state = nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
+    bool found = nat_flow_find_reverse(plane, key, flow, &reverse);
+    *ret_state = nat_flow_state(flow, found ? &reverse : flow, !found, key->protocol);
     if (found)
-        idle = MIN(idle, nat_flow_idle(&mate, now_s));
+        idle = MIN(idle, nat_flow_idle(&reverse, now_s));
     if (is_ended(plane, key, flow, idle))
         return FATE_GOES;
     if (!found && flow->half != NAT_HALF_DIRECT)
@@ -103,19 +103,19 @@ static int end_half(const struct nat_plane *plane, const struct nat_tuple *key,
 }
 
 /* Removes the other half of a flow whose first half is gone. Returns as end_half(). */
-static int end_mate(const struct nat_plane *plane, const struct nat_tuple *key,
-                    const struct nat_flow *flow, uint32_t now_s)
+static int end_reverse(const struct nat_plane *plane, const struct nat_tuple *key,
+                       const struct nat_flow *flow, uint32_t now_s)
 {
-    struct nat_tuple mate_key = nat_flow_mate_key(flow);
-    struct nat_flow mate;
-    int r = nat_table_get(plane, NAT_MAP_FLOWS, &mate_key, &mate);
-    if (r < 0 || !nat_flow_is_mate(key, &mate))
+    struct nat_tuple reverse_key = nat_flow_reverse_key(flow);
+    struct nat_flow reverse;
+    int r = nat_table_get(plane, NAT_MAP_FLOWS, &reverse_key, &reverse);
+    if (r < 0 || !nat_flow_is_reverse(key, &reverse))
         return r < 0 ? r : 1;
-    uint32_t idle = nat_flow_idle(&mate, now_s);
+    uint32_t idle = nat_flow_idle(&reverse, now_s);
     bool ended = is_ended(plane, key, flow, idle);
-    enum nat_state state = nat_flow_state(flow, &mate, false, key->protocol);
+    enum nat_state state = nat_flow_state(flow, &reverse, false, key->protocol);
     uint32_t limit = nat_timeout_s(plane->control, flow, key->protocol, state);
-    return ended || idle > limit ? end_half(plane, &mate_key, &mate) : 0;
+    return ended || idle > limit ? end_half(plane, &reverse_key, &reverse) : 0;
 }
 
 /* Returns 1 if a flow has ended with it. */
@@ -124,7 +124,7 @@ static int end_flow(const struct nat_plane *plane, const struct nat_tuple *key,
 {
     if (fate == FATE_STAYS || end_half(plane, key, flow) <= 0)
         return 0; /* it is gone with its other half, or in use again */
-    if (fate == FATE_HALF_GOES || end_mate(plane, key, flow, now_s) != 0)
+    if (fate == FATE_HALF_GOES || end_reverse(plane, key, flow, now_s) != 0)
         return 1;
     (void)nat_table_put(plane, NAT_MAP_FLOWS, key, flow, BPF_NOEXIST);
     return 0;
