@@ -203,9 +203,10 @@ int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
 size_t nat_plane_maps(struct nat_plane *plane, struct nat_map_use use[static NAT_MAP_COUNT]);
 
 /* Whether a flow of an egress gateway has no client any more, so that it is over. */
-typedef bool nat_orphan_judge(const struct nat_flow *flow, const void *context);
+typedef bool nat_clientless_judge(const struct nat_flow *flow, const void *context);
 /* A gateway's flows are in this plane, and judged so. NULL: none are any more. */
-void nat_plane_set_orphans(struct nat_plane *plane, nat_orphan_judge *judge, const void *context);
+void nat_plane_set_clientless(struct nat_plane *plane, nat_clientless_judge *judge,
+                              const void *context);
 
 /* Who looks at a gateway's flows as the sweep comes by them. A round that fails has no end. */
 struct nat_flow_counter {

@@ -44,8 +44,8 @@ struct nat_plane {
     bool filter_litter;                  /* the filter has bits of what is gone */
     bool filter_refilling;               /* its idle half is being filled anew */
     struct nat_sweep sweep;
-    nat_orphan_judge *is_orphan; /* NULL: no gateway uses this plane */
-    const void *orphan_context;
+    nat_clientless_judge *is_clientless; /* NULL: no gateway uses this plane */
+    const void *clientless_context;
     const struct nat_flow_counter *counter; /* NULL: nobody counts a gateway's flows */
     void *counter_context;
 };

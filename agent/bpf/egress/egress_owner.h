@@ -27,8 +27,8 @@ ALWAYS_INLINE int is_flow_of(const struct nat_flow *flow, __u32 client)
     return flow->port == client && has_client(flow);
 }
 
-ALWAYS_INLINE int egress_is_orphan(const struct nat_flow *flow)
+ALWAYS_INLINE int egress_is_clientless(const struct nat_flow *flow)
 {
     return flow->hand == NAT_HAND_EGRESS && !has_client(flow);
 }
-#define flow_is_orphan egress_is_orphan
+#define flow_is_clientless egress_is_clientless

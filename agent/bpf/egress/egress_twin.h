@@ -32,7 +32,7 @@ ALWAYS_INLINE __u32 twin_client(const struct nat_addr *address)
 ALWAYS_INLINE const struct nat_flow *twin_flow(const struct nat_tuple *tuple)
 {
     const struct nat_flow *flow = flow_find(tuple);
-    return flow && !egress_is_orphan(flow) ? flow : NULL;
+    return flow && !egress_is_clientless(flow) ? flow : NULL;
 }
 
 static long twin_port_step(__u32 step, void *context)

@@ -103,8 +103,8 @@ ALWAYS_INLINE __u32 flow_price(enum worth worth, __s32 idle)
 }
 
 /* What a program knows of flows that are over, beside their ages: egress_owner.h has more. */
-#ifndef flow_is_orphan
-#define flow_is_orphan(flow) 0
+#ifndef flow_is_clientless
+#define flow_is_clientless(flow) 0
 #endif
 
 /* A half that is alone may be one that another CPU is about to complete. */
@@ -113,7 +113,7 @@ ALWAYS_INLINE enum worth flow_worth(const struct nat_control *control, const str
 {
     enum nat_state state = nat_flow_state(half, reverse, alone, protocol);
     __s32 idle = flow_idle_s(half, reverse);
-    if (idle > (__s32)nat_timeout_s(control, half, protocol, state) || flow_is_orphan(half))
+    if (idle > (__s32)nat_timeout_s(control, half, protocol, state) || flow_is_clientless(half))
         return WORTH_NOTHING;
     if ((alone && idle <= CLAIM_S) || state == NAT_STATE_ESTABLISHED)
         return WORTH_ALL;

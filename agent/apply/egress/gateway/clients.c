@@ -86,7 +86,7 @@ static int name_client(struct installed_client *installed, const struct egress_c
     return 0;
 }
 
-bool egress_client_is_orphan(const struct nat_flow *flow, const void *context)
+bool egress_client_is_clientless(const struct nat_flow *flow, const void *context)
 {
     const struct egress_gate *gate = context;
     return flow->port >= gate->client_limit ||

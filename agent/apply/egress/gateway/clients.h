@@ -11,8 +11,8 @@
 int egress_clients_adopt(struct egress_gate *gate);
 void egress_clients_done(struct egress_gate *gate);
 
-/* nat_orphan_judge of a gate, `context`. */
-bool egress_client_is_orphan(const struct nat_flow *flow, const void *context);
+/* nat_clientless_judge of a gate, `context`. */
+bool egress_client_is_clientless(const struct nat_flow *flow, const void *context);
 
 /*
  * The layout of ports is no longer that of gate->layout: clients who have a block that differs lose

@@ -65,7 +65,7 @@ static int load(struct egress_gate *gate)
     if (r == 0)
         r = egress_clients_adopt(gate);
     if (r == 0)
-        nat_plane_set_orphans(gate->nat, egress_client_is_orphan, gate);
+        nat_plane_set_clientless(gate->nat, egress_client_is_clientless, gate);
     return r;
 }
 
@@ -105,7 +105,7 @@ void egress_gate_close(struct egress_gate *gate)
 {
     if (!gate)
         return;
-    nat_plane_set_orphans(gate->nat, NULL, NULL);
+    nat_plane_set_clientless(gate->nat, NULL, NULL);
     if (gate->programs) {
         pinned_unmap_array(gate->programs->maps.egress_control, gate->control);
         pinned_unmap_array(gate->programs->maps.egress_ports, gate->ports);

@@ -84,10 +84,11 @@ bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow)
     return flow->endpoint && (!nat_flow_endpoint_lives(plane, flow) || !serves_port(plane, flow));
 }
 
-void nat_plane_set_orphans(struct nat_plane *plane, nat_orphan_judge *judge, const void *context)
+void nat_plane_set_clientless(struct nat_plane *plane, nat_clientless_judge *judge,
+                              const void *context)
 {
-    plane->is_orphan = judge;
-    plane->orphan_context = context;
+    plane->is_clientless = judge;
+    plane->clientless_context = context;
 }
 
 void nat_plane_set_counter(struct nat_plane *plane, const struct nat_flow_counter *counter,
@@ -97,10 +98,10 @@ void nat_plane_set_counter(struct nat_plane *plane, const struct nat_flow_counte
     plane->counter_context = context;
 }
 
-bool nat_flow_is_orphan(const struct nat_plane *plane, const struct nat_flow *flow)
+bool nat_flow_is_clientless(const struct nat_plane *plane, const struct nat_flow *flow)
 {
-    return flow->hand == NAT_HAND_EGRESS && plane->is_orphan &&
-           plane->is_orphan(flow, plane->orphan_context);
+    return flow->hand == NAT_HAND_EGRESS && plane->is_clientless &&
+           plane->is_clientless(flow, plane->clientless_context);
 }
 
 /* The id of the flow's Service; 0: it has gone, and another one may have the id. */
@@ -195,7 +196,7 @@ static struct nat_flow_view view_forward(const struct nat_plane *plane, const st
         .endpoint_id = flow->endpoint,
         .masqueraded = (flow->flags & NAT_FLOW_MASQ) != 0,
         .hairpin = (flow->flags & NAT_FLOW_HAIRPIN) != 0,
-        .stale = nat_flow_stale(plane, flow) || nat_flow_is_orphan(plane, flow),
+        .stale = nat_flow_stale(plane, flow) || nat_flow_is_clientless(plane, flow),
         .idle_s = nat_flow_idle(flow, now_s),
         .packets = { flow->packets, 0 },
         .bytes = { flow->bytes, 0 },
@@ -267,7 +268,7 @@ uint64_t nat_plane_established(const struct nat_plane *plane, bool of_egress)
         for (uint32_t i = 0; i < walk.count; i++) {
             const struct nat_flow *flow = nat_walk_value(&walk, i);
             count += (flow->hand == NAT_HAND_EGRESS) == of_egress &&
-                     !nat_flow_is_orphan(plane, flow) &&
+                     !nat_flow_is_clientless(plane, flow) &&
                      nat_flow_delays_drain(nat_walk_key(&walk, i), flow);
         }
     }

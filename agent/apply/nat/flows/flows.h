@@ -34,8 +34,8 @@ bool nat_flow_endpoint_lives(const struct nat_plane *plane, const struct nat_flo
 /* True if the endpoint does not live any more, or serves no longer for the flow's port. */
 bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow);
 
-/* True for a gateway's flow whose client is gone: see nat_plane_set_orphans(). */
-bool nat_flow_is_orphan(const struct nat_plane *plane, const struct nat_flow *flow);
+/* True for a gateway's flow whose client is gone: see nat_plane_set_clientless(). */
+bool nat_flow_is_clientless(const struct nat_plane *plane, const struct nat_flow *flow);
 
 /* Seconds since the half's last packet. */
 uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s);

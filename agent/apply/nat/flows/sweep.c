@@ -55,7 +55,7 @@ static bool is_ended(const struct nat_plane *plane, const struct nat_tuple *key,
 {
     return (key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow) &&
             !may_be_answered(plane, key, flow, idle_s)) ||
-           nat_flow_is_orphan(plane, flow);
+           nat_flow_is_clientless(plane, flow);
 }
 
 static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *key,
