@@ -186,7 +186,7 @@ struct egress_gateway_value {
 
 /*
  * "egress_pins", ARRAY of buckets: flows of pods, by nat_tuple as the pod sends, and where they go
- * (egress_pin_table.h); likewise packets in pieces (egress_piece.h). A way whose check is 0 is
+ * (egress_pin_table.h); likewise packets in pieces (egress_fragment.h). A way whose check is 0 is
  * nobody's.
  */
 enum {

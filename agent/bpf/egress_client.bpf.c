@@ -28,9 +28,9 @@
  */
 #include "bpf/egress/egress_by.h"
 #include "bpf/egress/egress_cut.h"
+#include "bpf/egress/egress_fragment.h"
 #include "bpf/egress/egress_inbound.h"
 #include "bpf/egress/egress_path.h"
-#include "bpf/egress/egress_piece.h"
 #include "bpf/packet/fou.h"
 #include "bpf/packet/fou_error.h"
 #include "bpf/packet/mss.h"
@@ -125,11 +125,11 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
 }
 
 /* A later fragment follows its first one. */
-ALWAYS_INLINE int send_piece(struct __sk_buff *skb, struct room *room)
+ALWAYS_INLINE int send_fragment(struct __sk_buff *skb, struct room *room)
 {
     __u32 index;
-    if (!piece_find(&room->packet.tuple, room->packet.family, room->packet.fragment, PIECE_SENT,
-                    &index))
+    if (!fragment_find(&room->packet.tuple, room->packet.family, room->packet.fragment,
+                       FRAGMENT_SENT, &index))
         return refuse(skb, room, EGRESS_CAUSE_FRAGMENT);
     if (index == EGRESS_PIN_INBOUND)
         return NEXT;
@@ -147,7 +147,8 @@ ALWAYS_INLINE int go_straight(struct room *room)
     const struct packet *packet = &room->packet;
     note(room, EGRESS_TOLD_INBOUND);
     if (packet->first && !dry_run)
-        piece_put(&packet->tuple, packet->family, packet->fragment, PIECE_SENT, EGRESS_PIN_INBOUND);
+        fragment_put(&packet->tuple, packet->family, packet->fragment, FRAGMENT_SENT,
+                     EGRESS_PIN_INBOUND);
     return NEXT;
 }
 
@@ -159,7 +160,7 @@ SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set
     if (r < 0)
         return refuse(skb, room, -r);
     if (packet->shape == SHAPE_LATER)
-        return send_piece(skb, room);
+        return send_fragment(skb, room);
     if (inbound && room->manner == MANNER_ANSWERS) {
         if (!dry_run && packet->tuple.protocol == IPPROTO_TCP)
             pin_forget(&room->key);
@@ -171,13 +172,15 @@ SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set
     if (r == PINNED_NOT && !pin_make(room, set))
         return refuse(skb, room, EGRESS_CAUSE_NO_GATEWAY);
     if (packet->first && !dry_run)
-        piece_put(&packet->tuple, packet->family, packet->fragment, PIECE_SENT, room->pin.gateway);
+        fragment_put(&packet->tuple, packet->family, packet->fragment, FRAGMENT_SENT,
+                     room->pin.gateway);
     return send_to_gateway(skb, room);
 }
 
 /* Sends a packet that is TOO_BIG in pieces, or answers the pod, by the interface that it came by.
  */
-SUBPROGRAM int leave_in_pieces(struct __sk_buff *skb, struct room *room, __u32 set, __u32 inbound)
+SUBPROGRAM int leave_in_fragments(struct __sk_buff *skb, struct room *room, __u32 set,
+                                  __u32 inbound)
 {
     struct packet *packet = &room->packet;
     int r = may_cut(packet) ? cut(skb, packet->mtu) : CUT_WHOLE;
@@ -254,7 +257,7 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
     r = set ? leave_cluster(skb, room, set, inbound) : NEXT;
     if (dry_run && r == TOO_BIG)
         return refuse(skb, room, EGRESS_CAUSE_TOO_BIG);
-    return r == TOO_BIG ? leave_in_pieces(skb, room, set, inbound) : r;
+    return r == TOO_BIG ? leave_in_fragments(skb, room, set, inbound) : r;
 }
 
 SEC("tc")
@@ -325,7 +328,7 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip, __
         return 0;
     __u32 id = room->upper.fragment ? inner_id(skb, ip, &room->upper) : 0;
     if (shape == INNER_LATER)
-        return piece_find(&room->inner, packet->family, id, PIECE_GOT, &index) &&
+        return fragment_find(&room->inner, packet->family, id, FRAGMENT_GOT, &index) &&
                is_from_gateway(room, index);
     if (shape == INNER_ERROR)
         room->key = room->quoted;
@@ -334,7 +337,7 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip, __
     if (!is_answer(room, policy))
         return 0;
     if (room->upper.fragment)
-        piece_put(&room->inner, packet->family, id, PIECE_GOT, room->pin.gateway);
+        fragment_put(&room->inner, packet->family, id, FRAGMENT_GOT, room->pin.gateway);
     return 1;
 }
 

@@ -100,7 +100,7 @@ def test_by_a_gateway(gateway, family):
     assert bytes(got)[-len(DATA):] == DATA and gateway.drops() == {}
 
 
-def test_a_lone_piece(gateway, family):
+def test_a_lone_fragment(gateway, family):
     gateway.client(POD[family])
     [_, later, *_] = pieces(echo(family, POD[family], SERVER[family], 7))
     assert send(gateway, family, bytes(later)).verdict == SHOT

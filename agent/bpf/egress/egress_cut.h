@@ -17,8 +17,8 @@
 
 enum {
     CUT_KEPT_MAX = 8192, /* the longest half; a power of two */
-    CUT_PIECE = 512,     /* bpf_csum_diff() takes no more before Linux 6.13 */
-    CUT_PIECES = 20,     /* packets of devices with 9000 and some more bytes */
+    CUT_FRAGMENT = 512,  /* bpf_csum_diff() takes no more before Linux 6.13 */
+    CUT_FRAGMENTS = 20,  /* packets of devices with 9000 and some more bytes */
     CUT_REQUEST = 40,    /* behind where a request to complete a checksum can point to */
     CUT_MORE = 0x2000,   /* of frag_off: fragments follow */
     CUT_WHOLE = -1,      /* the packet is as it was: it can't be cut */
@@ -50,20 +50,20 @@ ALWAYS_INLINE int may_cut(const struct packet *packet)
             packet->shape == SHAPE_LATER || packet->shape == SHAPE_ICMP);
 }
 
-/* Adds the bytes from an offset on to a sum, CUT_PIECE at most. It is folded; or negative. */
+/* Adds the bytes from an offset on to a sum, CUT_FRAGMENT at most. It is folded; or negative. */
 GLOBAL int cut_add(struct __sk_buff *skb, __u32 offset, __u32 sum)
 {
     struct cut_room *room = cut_room_get();
     __u32 size = skb->len - offset;
     if (!room || offset >= skb->len)
         return -1;
-    __builtin_memset(room->bytes, 0, CUT_PIECE);
-    size = size < CUT_PIECE ? size : CUT_PIECE;
+    __builtin_memset(room->bytes, 0, CUT_FRAGMENT);
+    size = size < CUT_FRAGMENT ? size : CUT_FRAGMENT;
     barrier_var(size);
-    size = ((size - 1) & (CUT_PIECE - 1)) + 1;
+    size = ((size - 1) & (CUT_FRAGMENT - 1)) + 1;
     if (bpf_skb_load_bytes(skb, offset, room->bytes, size) < 0)
         return -1;
-    __s64 added = bpf_csum_diff(NULL, 0, (void *)room->bytes, CUT_PIECE, sum);
+    __s64 added = bpf_csum_diff(NULL, 0, (void *)room->bytes, CUT_FRAGMENT, sum);
     return added < 0 ? -1 : (int)icmp_fold((__u32)added);
 }
 
@@ -72,13 +72,13 @@ GLOBAL int cut_sum(struct __sk_buff *skb, __u32 offset)
 {
     int sum = 0;
 #pragma unroll
-    for (int i = 0; i < CUT_PIECES; i++) {
+    for (int i = 0; i < CUT_FRAGMENTS; i++) {
         if (offset >= skb->len)
             return sum;
         sum = cut_add(skb, offset, (__u32)sum);
         if (sum < 0)
             return sum;
-        offset += CUT_PIECE;
+        offset += CUT_FRAGMENT;
     }
     return offset < skb->len ? -1 : sum;
 }

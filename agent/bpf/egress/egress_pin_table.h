@@ -18,16 +18,16 @@
 #include "bpf/packet/tuple.h"
 
 enum {
-    PIN_TCP_S = 7440,  /* silence after which a connection's pin may go (RFC 5382) */
-    PIN_OTHER_S = 120, /* likewise of other flows (RFC 4787); one that began outside is over */
-    PIN_SEEN_S = 10,   /* how long an answer of the pod may take */
-    PIN_PIECE_S = 15,  /* the least time that RFC 791 gives a packet to become whole */
+    PIN_TCP_S = 7440,    /* silence after which a connection's pin may go (RFC 5382) */
+    PIN_OTHER_S = 120,   /* likewise of other flows (RFC 4787); one that began outside is over */
+    PIN_SEEN_S = 10,     /* how long an answer of the pod may take */
+    PIN_FRAGMENT_S = 15, /* the least time that RFC 791 gives a packet to become whole */
 };
 
-/* In place of a protocol, of packets in pieces (egress_piece.h): 253 and above are nobody's. */
+/* In place of a protocol, of packets in pieces (egress_fragment.h): 253 and above are nobody's. */
 enum {
-    PIECE_GOT = 254,
-    PIECE_SENT = 255,
+    FRAGMENT_GOT = 254,
+    FRAGMENT_SENT = 255,
 };
 
 /* What a search for a place has found so far. */
@@ -70,7 +70,7 @@ ALWAYS_INLINE int pin_silent(const struct egress_pin *pin, __u32 now, __s32 most
 
 ALWAYS_INLINE int pin_over(const struct egress_pin *pin, __u32 now)
 {
-    __s32 most_s = pin->key.protocol >= PIECE_GOT     ? PIN_PIECE_S
+    __s32 most_s = pin->key.protocol >= FRAGMENT_GOT  ? PIN_FRAGMENT_S
                    : pin->gateway & EGRESS_PIN_SEEN   ? PIN_SEEN_S
                    : pin->key.protocol == IPPROTO_TCP ? PIN_TCP_S
                                                       : PIN_OTHER_S;

@@ -173,8 +173,8 @@ __noinline int icmp_partial(struct __sk_buff *skb, __u32 field)
 }
 
 enum {
-    SUM_PIECE = 512, /* bpf_csum_diff() takes no more before Linux 6.13 */
-    SUM_PIECES = 3,
+    SUM_FRAGMENT = 512, /* bpf_csum_diff() takes no more before Linux 6.13 */
+    SUM_FRAGMENTS = 3,
     SUM_ROOM = 2048, /* a power of two, by which the verifier sees that what is summed fits in */
 };
 
@@ -205,11 +205,11 @@ __noinline __s64 icmp_sum(struct __sk_buff *skb, __u32 offset, __u32 length)
         return -1;
     __builtin_memset(room->bytes + length, 0, sizeof(__be32));
     length = (length + 3) & ~3u;
-    for (__u32 i = 0; i < SUM_PIECES && length; i++) {
-        __u32 size = length < SUM_PIECE ? length : SUM_PIECE;
+    for (__u32 i = 0; i < SUM_FRAGMENTS && length; i++) {
+        __u32 size = length < SUM_FRAGMENT ? length : SUM_FRAGMENT;
         barrier_var(size); /* a bound that Linux 6.1 sees */
-        size &= 2 * SUM_PIECE - 1;
-        sum = bpf_csum_diff(NULL, 0, (__be32 *)(room->bytes + i * SUM_PIECE), size, (__u32)sum);
+        size &= 2 * SUM_FRAGMENT - 1;
+        sum = bpf_csum_diff(NULL, 0, (__be32 *)(room->bytes + i * SUM_FRAGMENT), size, (__u32)sum);
         if (sum < 0)
             return -1;
         length -= size;

@@ -11,33 +11,33 @@
 
 #include "bpf/egress/egress_pin_table.h"
 
-ALWAYS_INLINE void piece_key(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
-                             struct nat_tuple *ret_key)
+ALWAYS_INLINE void fragment_key(const struct nat_tuple *tuple, __u8 family, __u32 id,
+                                __u8 direction, struct nat_tuple *ret_key)
 {
     __builtin_memset(ret_key, 0, sizeof(*ret_key));
-    ret_key->src = direction == PIECE_SENT ? tuple->src : tuple->dst;
-    ret_key->dst = direction == PIECE_SENT ? tuple->dst : tuple->src;
+    ret_key->src = direction == FRAGMENT_SENT ? tuple->src : tuple->dst;
+    ret_key->dst = direction == FRAGMENT_SENT ? tuple->dst : tuple->src;
     ret_key->sport = (__be16)id;
     ret_key->dport = family == 4 ? tuple->protocol : (__be16)(id >> 16);
     ret_key->protocol = direction;
 }
 
 /* `gateway`: its index | EGRESS_PIN_TRANSLATED, or EGRESS_PIN_INBOUND: the packet goes straight. */
-SUBPROGRAM int piece_put(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
-                         __u32 gateway)
+SUBPROGRAM int fragment_put(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
+                            __u32 gateway)
 {
     struct egress_pin pin = { .gateway = gateway, .used_s = now_s() };
-    piece_key(tuple, family, id, direction, &pin.key);
+    fragment_key(tuple, family, id, direction, &pin.key);
     pin_put(&pin);
     return 0;
 }
 
 /* Finds where the first fragment of a packet went, or came from. Returns 0 if it was not seen. */
-SUBPROGRAM int piece_find(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
-                          __u32 *ret_gateway)
+SUBPROGRAM int fragment_find(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
+                             __u32 *ret_gateway)
 {
     struct nat_tuple key;
-    piece_key(tuple, family, id, direction, &key);
+    fragment_key(tuple, family, id, direction, &key);
     const struct egress_pin *found = pin_get(&key);
     if (!found || pin_over(found, now_s()))
         return 0;
