@@ -141,7 +141,7 @@ const char *http_way_remedy(enum http_failure failure)
 {
     if (failure == HTTP_UNNAMED)
         return "see: getent hosts NAME; mend /etc/resolv.conf, or configure another name";
-    if (failure == HTTP_ASTRAY)
+    if (failure == HTTP_SHADOWED)
         return "see whether that host is up, ip route get ADDRESS, and that no firewall drops what "
                "goes there";
     return NULL;
@@ -164,9 +164,9 @@ enum http_failure http_failure(const struct http_exchange *exchange, CURLcode co
     case CURLE_COULDNT_RESOLVE_HOST:
         return HTTP_UNNAMED;
     case CURLE_COULDNT_CONNECT:
-        return no_way(os_error_of(exchange)) ? HTTP_ASTRAY : HTTP_UNREACHED;
+        return no_way(os_error_of(exchange)) ? HTTP_SHADOWED : HTTP_UNREACHED;
     case CURLE_OPERATION_TIMEDOUT:
-        return is_connected(exchange) ? HTTP_SILENT : HTTP_ASTRAY;
+        return is_connected(exchange) ? HTTP_SILENT : HTTP_SHADOWED;
     case CURLE_PEER_FAILED_VERIFICATION:
         return distrust_of(error);
     case CURLE_SSL_CACERT_BADFILE:

@@ -64,7 +64,7 @@ int http_status(const struct http_exchange *exchange); /* 0: no answer */
 enum http_failure {
     HTTP_FAILED,    /* none of these */
     HTTP_UNNAMED,   /* the host's name is not known */
-    HTTP_ASTRAY,    /* no way leads there, or nobody answers on it */
+    HTTP_SHADOWED,  /* no way leads there, or nobody answers on it */
     HTTP_UNREACHED, /* no connection came to be: nobody listens, mostly */
     HTTP_SILENT,    /* one did, and no answer came in time */
     HTTP_UNTRUSTED, /* its certificate is not of our CA */

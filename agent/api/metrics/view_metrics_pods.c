@@ -54,7 +54,7 @@ static uint64_t count_outside(const struct pods_live *live)
     return count;
 }
 
-static void write_astray(const struct pods_live *live, struct text *out)
+static void write_shadowed(const struct pods_live *live, struct text *out)
 {
     static const char name[] = "fingerpost_pod_addresses_astray";
     metric(out, name, "gauge",
@@ -86,7 +86,7 @@ void write_pod_metrics(const struct pods_live *live, struct text *out)
     metric_single(out, "fingerpost_pods", "gauge", "Interfaces of pods that have addresses.",
                   live->stays->count);
     write_pools(live, out);
-    write_astray(live, out);
+    write_shadowed(live, out);
     write_asks(live, out);
     metric_histogram(out, "fingerpost_pod_add_duration_seconds",
                      "From a pod's addresses until it is served.", live->adds, &histogram_sync);

@@ -125,7 +125,7 @@ static const char *remedy_of_silence(enum http_failure failure)
     case HTTP_SILENT:
         return "see what Consul's agent does, or restart it: systemctl status consul, its journal";
     case HTTP_UNNAMED:
-    case HTTP_ASTRAY:
+    case HTTP_SHADOWED:
         return http_way_remedy(failure);
     case HTTP_UNREACHED:
     case HTTP_FOREIGN:

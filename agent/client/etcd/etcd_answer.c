@@ -55,7 +55,7 @@ static const char *remedy_of_silence(enum http_failure failure)
     case HTTP_PLAIN:
         return "write http:// in addresses.etcd.endpoints, or let etcd speak TLS there";
     case HTTP_UNNAMED:
-    case HTTP_ASTRAY:
+    case HTTP_SHADOWED:
         return http_way_remedy(failure);
     case HTTP_UNREACHED:
     case HTTP_FAILED:

@@ -70,7 +70,7 @@ static void close_routes(struct engine *engine)
     sorted_done(&routes->leaving);
     troubles_done(&routes->troubles);
     kept_routes_done(&routes->kept);
-    astray_done(&routes->astray);
+    shadowed_done(&routes->shadowed);
     work_done(&routes->work);
     free(routes);
 }
@@ -194,7 +194,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     }
     int r = route_holds_take_due(routes, round->now_ms, &work->addresses);
     if (r == 0)
-        r = astray_hear(routes, events);
+        r = shadowed_hear(routes, events);
     if (r < 0)
         return r;
     round->expected |= work->foreign_changes.count > 0 || work->addresses.count > 0;
@@ -253,7 +253,7 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct route_engine *routes = (const struct route_engine *)engine;
     const int64_t next = MIN(route_holds_next(routes, now_ms), routes->retry_ms);
-    return MIN(next, astray_next_ms(&routes->astray));
+    return MIN(next, shadowed_next_ms(&routes->shadowed));
 }
 
 static void count(struct engine *engine)

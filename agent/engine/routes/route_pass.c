@@ -16,10 +16,10 @@
 #include "base/remedy.h"
 #include "base/text.h"
 #include "engine/routes/announcement.h"
-#include "engine/routes/astray.h"
 #include "engine/routes/blackholes.h"
 #include "engine/routes/intruders.h"
 #include "engine/routes/route_rows.h"
+#include "engine/routes/shadowed.h"
 #include "faults/raise.h"
 #include "faults/routes.h"
 
@@ -249,7 +249,7 @@ int route_pass(struct route_engine *engine, struct route_work *work, int64_t now
     if (r == 0)
         r = intruders_judge(engine, work);
     if (r == 0)
-        r = astray_judge(engine, work, now_ms);
+        r = shadowed_judge(engine, work, now_ms);
     if (r < 0)
         return r;
     bool may_remove = work->may_remove && engine->kept.slots.count == 0;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
-#include "engine/routes/astray.h"
 #include "engine/routes/kept_routes.h"
+#include "engine/routes/shadowed.h"
 #include "engine/routes/troubles.h"
 #include "loop/backoff.h"
 #include "plan/routes/route_list.h"
@@ -39,9 +39,9 @@ struct route_engine {
     struct sorted holds;   /* struct hold */
     struct sorted leaving; /* struct leaving: route_holds.c */
     struct troubles troubles;
-    bool swallowed;       /* a blackhole in main swallows what we announce: blackholes.h */
-    bool intruded;        /* BIRD writes into the export table: intruders.h */
-    struct astray astray; /* what is led away from svc0 */
+    bool swallowed;           /* a blackhole in main swallows what we announce: blackholes.h */
+    bool intruded;            /* BIRD writes into the export table: intruders.h */
+    struct shadowed shadowed; /* what is led away from svc0 */
     struct kept_routes kept;
     uint64_t networks;      /* direct_networks(), when direct routes were planned */
     struct route_work work; /* of the round that is being collected */

@@ -164,9 +164,9 @@ static void what_keeps_an_answer_away_is_told_apart(void **state)
              "SSL: no alternative certificate subject name matches target host name '127.0.0.1'");
     assert_int_equal(http_failure(&exchange, CURLE_PEER_FAILED_VERIFICATION), HTTP_MISNAMED);
     assert_int_equal(http_failure(&exchange, CURLE_COULDNT_RESOLVE_HOST), HTTP_UNNAMED);
-    assert_int_equal(http_failure(&exchange, CURLE_OPERATION_TIMEDOUT), HTTP_ASTRAY);
+    assert_int_equal(http_failure(&exchange, CURLE_OPERATION_TIMEDOUT), HTTP_SHADOWED);
     assert_non_null(strstr(http_way_remedy(HTTP_UNNAMED), "getent hosts"));
-    assert_non_null(strstr(http_way_remedy(HTTP_ASTRAY), "ip route get"));
+    assert_non_null(strstr(http_way_remedy(HTTP_SHADOWED), "ip route get"));
     assert_null(http_way_remedy(HTTP_SILENT));
 }
 

@@ -199,7 +199,7 @@ static void a_late_family_makes_the_whole_unhealthy(void **state)
     assert_int_equal(fixture->status.health.healthz.unavailable, 1);
 }
 
-static void packets_that_go_astray_count_at_once(void **state)
+static void packets_that_go_shadowed_count_at_once(void **state)
 {
     struct fixture *fixture = *state;
     health_set_works(fixture->health, IP_V4, false);
@@ -448,7 +448,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_mode_is_told_where_it_is_wanted, setup, teardown),
         cmocka_unit_test_setup_teardown(while_it_starts_it_is_healthy, setup, teardown),
         cmocka_unit_test_setup_teardown(a_late_family_makes_the_whole_unhealthy, setup, teardown),
-        cmocka_unit_test_setup_teardown(packets_that_go_astray_count_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(packets_that_go_shadowed_count_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_that_is_to_go_is_not_eligible, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_that_was_there_is_missed, setup, teardown),
         cmocka_unit_test_setup_teardown(other_paths_are_not_found, setup, teardown),

@@ -7,7 +7,7 @@
  * one to which there is no way at all, as of IPv6 where that is off: its routes were refused, and
  * that is told.
  */
-#include "engine/routes/astray.h"
+#include "engine/routes/shadowed.h"
 
 #include <errno.h>
 
@@ -27,10 +27,10 @@ enum {
     ROWS_EACH_MS = 4, /* between two walks: they may take 2 % of a processor */
 };
 
-void astray_done(struct astray *astray)
+void shadowed_done(struct shadowed *shadowed)
 {
-    vec_done(&astray->nets);
-    vec_done(&astray->found);
+    vec_done(&shadowed->nets);
+    vec_done(&shadowed->found);
 }
 
 static const struct address_row *row_at(const struct route_engine *engine, size_t index)
@@ -52,16 +52,16 @@ static bool has_row(const struct route_engine *engine, const struct prefix *net)
            prefix_contains(net, &row_at(engine, first)->address);
 }
 
-int astray_hear(struct route_engine *engine, const struct kernel_events *events)
+int shadowed_hear(struct route_engine *engine, const struct kernel_events *events)
 {
-    struct astray *astray = &engine->astray;
-    astray->all |= events->other_rules || events->resynced || events->many_ways;
+    struct shadowed *shadowed = &engine->shadowed;
+    shadowed->all |= events->other_rules || events->resynced || events->many_ways;
     vec_each(const struct way_change, change, &events->ways) {
         if (!has_row(engine, &change->net))
             continue;
-        if (astray->nets.count >= NETS_MAX)
-            astray->all = true;
-        else if (vec_push(&astray->nets, change->net) < 0)
+        if (shadowed->nets.count >= NETS_MAX)
+            shadowed->all = true;
+        else if (vec_push(&shadowed->nets, change->net) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -78,7 +78,7 @@ static bool is_led(const struct node_facts *facts, const struct address_row *row
 
 /* Returns 1 if the kernel would lead it elsewhere, 0, or -errno. What keeps our own route away is
  * told as that. */
-static int is_astray(struct route_engine *engine, const struct ip *address, uint32_t svc0)
+static int is_shadowed(struct route_engine *engine, const struct ip *address, uint32_t svc0)
 {
     const struct route_query query = { .destination = *address };
     struct route_found found;
@@ -89,9 +89,9 @@ static int is_astray(struct route_engine *engine, const struct ip *address, uint
     return elsewhere && !troubles_at(&engine->troubles, address);
 }
 
-static bool is_found(const struct astray *astray, const struct ip *address)
+static bool is_found(const struct shadowed *shadowed, const struct ip *address)
 {
-    vec_each(const struct ip, ip, &astray->found) {
+    vec_each(const struct ip, ip, &shadowed->found) {
         if (ip_equal(ip, address))
             return true;
     }
@@ -103,18 +103,18 @@ static bool is_found(const struct astray *astray, const struct ip *address)
 static ssize_t ask_rows(struct route_engine *engine, const struct node_facts *facts, size_t index,
                         const struct prefix *net, unsigned count)
 {
-    struct astray *astray = &engine->astray;
+    struct shadowed *shadowed = &engine->shadowed;
     for (; index < engine->plan.addresses.count && count > 0; index++) {
         const struct address_row *row = row_at(engine, index);
         const uint32_t svc0 = lead_to_svc0(facts, row->address.family).ifindex;
         if (net && !prefix_contains(net, &row->address))
             break;
-        if (!svc0 || !is_led(facts, row) || is_found(astray, &row->address))
+        if (!svc0 || !is_led(facts, row) || is_found(shadowed, &row->address))
             continue;
         count--;
-        int r = is_astray(engine, &row->address, svc0);
-        if (r > 0 && astray->found.count < FOUND_MAX)
-            r = vec_push(&astray->found, row->address);
+        int r = is_shadowed(engine, &row->address, svc0);
+        if (r > 0 && shadowed->found.count < FOUND_MAX)
+            r = vec_push(&shadowed->found, row->address);
         if (r < 0)
             return r;
     }
@@ -124,7 +124,7 @@ static ssize_t ask_rows(struct route_engine *engine, const struct node_facts *fa
 /* Those that were told of: some have been mended, or are nobody's any more. */
 static int ask_found(struct route_engine *engine, const struct node_facts *facts)
 {
-    ip_list before = TAKE_STRUCT(engine->astray.found);
+    ip_list before = TAKE_STRUCT(engine->shadowed.found);
     ssize_t r = 0;
     vec_each(const struct ip, ip, &before) {
         const struct prefix host = { *ip, ip_bits(ip) };
@@ -137,34 +137,35 @@ static int ask_found(struct route_engine *engine, const struct node_facts *facts
 
 static int walk(struct route_engine *engine, const struct node_facts *facts)
 {
-    struct astray *astray = &engine->astray;
-    ssize_t end = ask_rows(engine, facts, row_from(engine, &astray->next), NULL, ASKED_WALK);
+    struct shadowed *shadowed = &engine->shadowed;
+    ssize_t end = ask_rows(engine, facts, row_from(engine, &shadowed->next), NULL, ASKED_WALK);
     if (end < 0)
         return (int)end;
-    astray->walking = (size_t)end < engine->plan.addresses.count && astray->found.count < FOUND_MAX;
-    if (astray->walking)
-        astray->next = row_at(engine, (size_t)end)->address;
+    shadowed->walking =
+        (size_t)end < engine->plan.addresses.count && shadowed->found.count < FOUND_MAX;
+    if (shadowed->walking)
+        shadowed->next = row_at(engine, (size_t)end)->address;
     return 0;
 }
 
 static int ask(struct route_engine *engine, const struct node_facts *facts, int64_t now_ms)
 {
-    struct astray *astray = &engine->astray;
+    struct shadowed *shadowed = &engine->shadowed;
     int r = ask_found(engine, facts);
-    vec_each(const struct prefix, net, &astray->nets) {
+    vec_each(const struct prefix, net, &shadowed->nets) {
         ssize_t end =
             r < 0 ? r : ask_rows(engine, facts, row_from(engine, &net->ip), net, ASKED_NET);
         r = end < 0 ? (int)end : 0;
     }
-    vec_clear(&astray->nets);
-    if (astray->all && now_ms >= astray->all_ms) {
+    vec_clear(&shadowed->nets);
+    if (shadowed->all && now_ms >= shadowed->all_ms) {
         const int64_t pause_ms = (int64_t)engine->plan.addresses.count / ROWS_EACH_MS;
-        *astray = (struct astray){ .walking = true,
-                                   .all_ms = now_ms + pause_ms,
-                                   .nets = astray->nets,
-                                   .found = astray->found };
+        *shadowed = (struct shadowed){ .walking = true,
+                                       .all_ms = now_ms + pause_ms,
+                                       .nets = shadowed->nets,
+                                       .found = shadowed->found };
     }
-    return r == 0 && astray->walking ? walk(engine, facts) : r;
+    return r == 0 && shadowed->walking ? walk(engine, facts) : r;
 }
 
 static void add_fault(struct route_engine *engine, const struct ip *address, size_t more,
@@ -187,45 +188,46 @@ static void add_fault(struct route_engine *engine, const struct ip *address, siz
 }
 
 /* An address that came may be led away by what was there before it. */
-static int doubt_rows(struct astray *astray, const struct route_work *work)
+static int doubt_rows(struct shadowed *shadowed, const struct route_work *work)
 {
     if (work->addresses.count > NETS_MAX) {
-        astray->all = true;
+        shadowed->all = true;
         return 0;
     }
     vec_each(const struct ip, ip, &work->addresses) {
         const struct prefix host = { *ip, ip_bits(ip) };
-        if (vec_push(&astray->nets, host) < 0)
+        if (vec_push(&shadowed->nets, host) < 0)
             return -ENOMEM;
     }
     return 0;
 }
 
-int astray_judge(struct route_engine *engine, const struct route_work *work, int64_t now_ms)
+int shadowed_judge(struct route_engine *engine, const struct route_work *work, int64_t now_ms)
 {
-    struct astray *astray = &engine->astray;
+    struct shadowed *shadowed = &engine->shadowed;
     const struct node_facts facts = route_facts_now(engine);
     AUTOFAULTS struct faults faults = { 0 };
-    if (doubt_rows(astray, work) < 0)
+    if (doubt_rows(shadowed, work) < 0)
         return -ENOMEM;
-    astray->all |= work->all;
+    shadowed->all |= work->all;
     if (!facts.nat_leads) {
-        vec_clear(&astray->nets);
-        vec_clear(&astray->found);
-        astray->all = astray->walking = false;
-    } else if (astray->nets.count || astray->all || astray->walking || astray->found.count) {
+        vec_clear(&shadowed->nets);
+        vec_clear(&shadowed->found);
+        shadowed->all = shadowed->walking = false;
+    } else if (shadowed->nets.count || shadowed->all || shadowed->walking ||
+               shadowed->found.count) {
         int r = ask(engine, &facts, now_ms);
         if (r < 0)
             return r;
     } else {
         return 0;
     }
-    if (astray->found.count)
-        add_fault(engine, &astray->found.items[0], astray->found.count - 1, &faults);
+    if (shadowed->found.count)
+        add_fault(engine, &shadowed->found.items[0], shadowed->found.count - 1, &faults);
     return fault_book_replace(engine->status->faults, "routes", "astray", &faults, clock_wall_ms());
 }
 
-int64_t astray_next_ms(const struct astray *astray)
+int64_t shadowed_next_ms(const struct shadowed *shadowed)
 {
-    return astray->walking ? 0 : astray->all ? astray->all_ms : INT64_MAX;
+    return shadowed->walking ? 0 : shadowed->all ? shadowed->all_ms : INT64_MAX;
 }

@@ -17,7 +17,7 @@ struct kernel_events;
 struct route_engine;
 struct route_work;
 
-struct astray {
+struct shadowed {
     prefix_list nets; /* to which others' routes came */
     bool all;         /* whatever the addresses are */
     bool walking;     /* over all: some are left to ask for */
@@ -26,13 +26,13 @@ struct astray {
     ip_list found;    /* are led away */
 };
 
-void astray_done(struct astray *astray);
+void shadowed_done(struct shadowed *shadowed);
 
 /* Takes over what others did to routes and rules. Returns 0 or -ENOMEM. */
-int astray_hear(struct route_engine *engine, const struct kernel_events *events);
+int shadowed_hear(struct route_engine *engine, const struct kernel_events *events);
 
 /* Asks for what is in doubt, and replaces the fault that tells of it. Returns 0 or -errno. */
-int astray_judge(struct route_engine *engine, const struct route_work *work, int64_t now_ms);
+int shadowed_judge(struct route_engine *engine, const struct route_work *work, int64_t now_ms);
 
 /* When there is more to ask for, monotonic; INT64_MAX: nothing is in doubt. */
-int64_t astray_next_ms(const struct astray *astray);
+int64_t shadowed_next_ms(const struct shadowed *shadowed);
