@@ -13,7 +13,7 @@
 #include "report/consul_keeper.h"
 
 /* The book has groups in order; "proof namespace/name" is what the prover says of a Service. */
-static int find_troubles(const struct fault_book *book, service_troubles *troubles)
+static int find_failed_routes(const struct fault_book *book, service_failed_routes *failed_routes)
 {
     static const char group[] = "proof ";
     int r = 0;
@@ -21,8 +21,8 @@ static int find_troubles(const struct fault_book *book, service_troubles *troubl
         const struct known_fault *fault = fault_book_at(book, i);
         if (strcmp(fault->subsystem, "services") == 0 &&
             strncmp(fault->group, group, strlen(group)) == 0)
-            r = vec_push(troubles,
-                         (struct service_trouble){ fault->group + strlen(group), fault->message });
+            r = vec_push(failed_routes, (struct service_failed_route){ fault->group + strlen(group),
+                                                                       fault->message });
     }
     return r;
 }
@@ -31,16 +31,16 @@ static int plan(void *context, struct agent_services *ret_services)
 {
     const struct agent *agent = context;
     const struct board *board = &agent->board;
-    AUTOVEC service_troubles troubles = { 0 };
+    AUTOVEC service_failed_routes failed_routes = { 0 };
     const struct node_facts facts =
         node_facts_of(agent->config, agent->store, agent->kernel, &board->leads, &board->defaults);
     const struct agent_services_inputs inputs = {
         .facts = &facts,
         .service_proofs = agent->config->services.enabled ? board->service_proofs : NULL,
-        .troubles = &troubles,
+        .failed_routes = &failed_routes,
         .standing = board->standing,
     };
-    int r = find_troubles(agent->status.faults, &troubles);
+    int r = find_failed_routes(agent->status.faults, &failed_routes);
     return r < 0 ? r : plan_agent_services(&inputs, ret_services);
 }
 

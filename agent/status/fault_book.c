@@ -9,9 +9,9 @@
  *
  * A replacement happens in two steps. First everything that can fail: the new stretch is built,
  * sorted and rid of doubles, and the table grows. Then, without any failure possible, each new
- * fault takes over the time of its old twin, or of the same trouble with another reason, and the
- * stretches are exchanged. Hence -ENOMEM leaves the book as it was. Of two faults that differ in
- * the remedy only, the first in order of remedies stays, so that the order in which a producer
+ * fault takes over the time of its old twin, or of the same failed route with another reason, and
+ * the stretches are exchanged. Hence -ENOMEM leaves the book as it was. Of two faults that differ
+ * in the remedy only, the first in order of remedies stays, so that the order in which a producer
  * found them does not show.
  */
 #include "status/fault_book.h"
@@ -198,23 +198,23 @@ static size_t group_bound(const struct entries *known, const struct known_fault 
 }
 
 /* The words before the first ": ", behind which a reason stands. */
-static size_t trouble_length(const char *message)
+static size_t failed_route_length(const char *message)
 {
     const char *colon = strstr(message, ": ");
     return colon ? (size_t)(colon - message) : strlen(message);
 }
 
-/* The same trouble at the same place, of which only the reason has other words now. */
-static bool is_same_trouble(const struct known_fault *a, const struct known_fault *b)
+/* The same failed route at the same place, of which only the reason has other words now. */
+static bool is_same_failed_route(const struct known_fault *a, const struct known_fault *b)
 {
-    size_t length = trouble_length(a->message);
+    size_t length = failed_route_length(a->message);
     return strcmp(a->place, b->place) == 0 && a->message[length] && b->message[length] &&
-           length == trouble_length(b->message) && memcmp(a->message, b->message, length) == 0;
+           length == failed_route_length(b->message) && memcmp(a->message, b->message, length) == 0;
 }
 
 /*
- * A fault with a new reason holds since the first did. Those of one trouble stand together, for
- * they begin with the same words.
+ * A fault with a new reason holds since the first did. Those of one failed route stand together,
+ * for they begin with the same words.
  */
 static void keep_times(const struct entries *old, struct entries *fresh)
 {
@@ -226,7 +226,7 @@ static void keep_times(const struct entries *old, struct entries *fresh)
             at++;
         for (size_t near = at > 0 ? at - 1 : 0; near < old->list.count && near <= at; near++) {
             const struct known_fault *before = &old->list.items[near]->fault;
-            if (is_same_trouble(before, fault))
+            if (is_same_failed_route(before, fault))
                 fault->since_wall_ms = MIN(fault->since_wall_ms, before->since_wall_ms);
         }
     }

@@ -3,8 +3,8 @@
  * The document Diff: what the next full pass would do to the kernel, computed as it would compute
  * it (the same lists, the same merge walk) and not carried out. Between passes it is empty; what
  * stays in it is what the kernel refuses or what a foreign route stands in the way of. Both have a
- * fault of their own in the group "PREFIX table N" (engine/routes/troubles.h), whose words are then
- * the reason.
+ * fault of their own in the group "PREFIX table N" (engine/routes/failed_routes.h), whose words are
+ * then the reason.
  *
  * "nat" has what a Verification finds in the live maps and hooks; it counts like the rest.
  *
@@ -79,8 +79,8 @@ static const char *op_reason(enum op_kind kind)
 }
 
 /* What the fault of a route's slot says, or `otherwise`. */
-static const char *trouble(const struct api_state *state, const struct route *route,
-                           const char *otherwise)
+static const char *failed_route(const struct api_state *state, const struct route *route,
+                                const char *otherwise)
 {
     char prefix[PREFIX_STRLEN], group[PREFIX_STRLEN + 24];
 
@@ -108,10 +108,10 @@ static void write_routes(struct json *json, const struct api_state *state,
 
     vec_each(const struct route_op, op, &diff->ops)
         write_item(json, op_name(op->kind), op->route.table, route_entry(state, &op->route, entry),
-                   trouble(state, &op->route, op_reason(op->kind)));
+                   failed_route(state, &op->route, op_reason(op->kind)));
     vec_each(const struct route, route, &diff->blocked)
         write_item(json, "blocked", route->table, route_entry(state, route, entry),
-                   trouble(state, route, "a foreign route stands in its place"));
+                   failed_route(state, route, "a foreign route stands in its place"));
 }
 
 static void write_rules(struct json *json, const rule_op_list *ops)

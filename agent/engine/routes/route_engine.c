@@ -56,7 +56,7 @@ static int open_routes(const struct engine_setup *setup, struct engine **ret_eng
         .retry_ms = INT64_MAX,
     };
     route_plan_init(&routes->plan);
-    troubles_init(&routes->troubles, setup->status->faults);
+    failed_routes_init(&routes->failed_routes, setup->status->faults);
     kept_routes_init(&routes->kept);
     *ret_engine = &routes->engine;
     return 0;
@@ -68,7 +68,7 @@ static void close_routes(struct engine *engine)
     route_plan_done(&routes->plan);
     sorted_done(&routes->holds);
     sorted_done(&routes->leaving);
-    troubles_done(&routes->troubles);
+    failed_routes_done(&routes->failed_routes);
     kept_routes_done(&routes->kept);
     shadowed_done(&routes->shadowed);
     work_done(&routes->work);
@@ -152,7 +152,7 @@ static int take_refused(struct route_engine *routes, int64_t now_ms)
     if (now_ms < routes->retry_ms)
         return 0;
     routes->retry_ms = INT64_MAX;
-    while (troubles_next_refused(&routes->troubles, &index, &slot)) {
+    while (failed_routes_next_refused(&routes->failed_routes, &index, &slot)) {
         int r = vec_push(&routes->work.slots, slot);
         if (r < 0)
             return r;
@@ -241,7 +241,7 @@ static void publish(struct engine *engine, struct round *round)
     routes->work = (struct route_work){ 0 };
     if (round->error < 0)
         return;
-    if (troubles_count(&routes->troubles, true) == 0) {
+    if (failed_routes_count(&routes->failed_routes, true) == 0) {
         backoff_reset(&routes->retry);
         routes->retry_ms = INT64_MAX;
     } else if (routes->retry_ms == INT64_MAX) {
@@ -266,8 +266,8 @@ static void count(struct engine *engine)
         status->installed += ours;
         status->foreign += !ours && ours_is_table(route->table, routes->config->routes.table);
     }
-    status->refused = (uint32_t)troubles_count(&routes->troubles, true);
-    status->blocked = (uint32_t)troubles_count(&routes->troubles, false);
+    status->refused = (uint32_t)failed_routes_count(&routes->failed_routes, true);
+    status->blocked = (uint32_t)failed_routes_count(&routes->failed_routes, false);
 }
 
 const struct route_plan *route_engine_plan(const struct engine *engine)

@@ -111,7 +111,8 @@ static int apply_batch(struct route_engine *engine, struct route_work *work, str
     for (size_t i = 0; r == 0 && i < batch->count; i++) {
         const struct op_result *result = &batch->results[i];
         if (result->error)
-            troubles_refused(&engine->troubles, &batch->ops[i], result->error, result->text);
+            failed_routes_refused(&engine->failed_routes, &batch->ops[i], result->error,
+                                  result->text);
         else
             count_op(engine, work, &batch->ops[i]);
     }
@@ -203,8 +204,8 @@ static void report_blocked(struct route_engine *engine, const struct route_diff 
                                .metric = wanted->metric };
         size_t at = sorted_lower_bound(mirror, &first);
         if (at < mirror->count)
-            troubles_blocked(&engine->troubles, wanted, sorted_at(mirror, at),
-                             kernel_links(engine->kernel));
+            failed_routes_blocked(&engine->failed_routes, wanted, sorted_at(mirror, at),
+                                  kernel_links(engine->kernel));
     }
 }
 
@@ -218,13 +219,13 @@ static int find_difference(struct route_engine *engine, struct route_work *work,
                                         work->all && work->may_remove, ret_diff);
 }
 
-static void begin_troubles(struct route_engine *engine, const struct route_work *work,
-                           const struct route_diff *diff)
+static void begin_failed_routes(struct route_engine *engine, const struct route_work *work,
+                                const struct route_diff *diff)
 {
     if (work->all)
-        troubles_examine_all(&engine->troubles);
+        failed_routes_examine_all(&engine->failed_routes);
     else
-        troubles_examine(&engine->troubles, work->slots.items, work->slots.count);
+        failed_routes_examine(&engine->failed_routes, work->slots.items, work->slots.count);
     report_blocked(engine, diff);
 }
 
@@ -237,14 +238,14 @@ int route_pass(struct route_engine *engine, struct route_work *work, int64_t now
     r = find_difference(engine, work, &diff);
     if (r < 0)
         return r;
-    begin_troubles(engine, work, &diff);
+    begin_failed_routes(engine, work, &diff);
     vec_sort(&work->foreign_changes, route_slot_cmp);
     int come = apply_rules(engine, work, false);
     r = come < 0 ? come : apply_routes(engine, work, &diff);
     announcement_finish(work->announcements);
     if (r < 0)
         return r;
-    troubles_settle(&engine->troubles);
+    failed_routes_settle(&engine->failed_routes);
     r = blackholes_judge(engine, work);
     if (r == 0)
         r = intruders_judge(engine, work);

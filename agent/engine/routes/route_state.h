@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
+#include "engine/routes/failed_routes.h"
 #include "engine/routes/kept_routes.h"
 #include "engine/routes/shadowed.h"
-#include "engine/routes/troubles.h"
 #include "loop/backoff.h"
 #include "plan/routes/route_list.h"
 #include "plan/routes/routes.h"
@@ -38,7 +38,7 @@ struct route_engine {
     struct route_plan plan;
     struct sorted holds;   /* struct hold */
     struct sorted leaving; /* struct leaving: route_holds.c */
-    struct troubles troubles;
+    struct failed_routes failed_routes;
     bool swallowed;           /* a blackhole in main swallows what we announce: blackholes.h */
     bool intruded;            /* BIRD writes into the export table: intruders.h */
     struct shadowed shadowed; /* what is led away from svc0 */

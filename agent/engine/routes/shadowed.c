@@ -86,7 +86,7 @@ static int is_shadowed(struct route_engine *engine, const struct ip *address, ui
     if (r < 0)
         return r;
     const bool elsewhere = found.refused || (found.type == RTN_UNICAST && found.ifindex != svc0);
-    return elsewhere && !troubles_at(&engine->troubles, address);
+    return elsewhere && !failed_routes_at(&engine->failed_routes, address);
 }
 
 static bool is_found(const struct shadowed *shadowed, const struct ip *address)

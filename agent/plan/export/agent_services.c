@@ -50,9 +50,9 @@ static const struct ip *address_for(const struct node_facts *facts, const struct
     return v4 ? v4 : nat_primary(facts, IP_V6);
 }
 
-static int trouble_cmp(const void *a, const void *b)
+static int failed_route_cmp(const void *a, const void *b)
 {
-    const struct service_trouble *left = a, *right = b;
+    const struct service_failed_route *left = a, *right = b;
     return strcmp(left->service, right->service);
 }
 
@@ -80,12 +80,12 @@ static const char *unproved(const struct agent_services_inputs *inputs, uint8_t 
     const struct ip *address = cluster_ip(server, family);
     if (!name || !address)
         return "NAT does not serve a Service without a ClusterIP";
-    const struct service_trouble *trouble =
-        vec_find(inputs->troubles, &(struct service_trouble){ .service = name }, trouble_cmp);
+    const struct service_failed_route *failed_route = vec_find(
+        inputs->failed_routes, &(struct service_failed_route){ .service = name }, failed_route_cmp);
     const struct service_proof key = { .address = *address, .service = name };
     const struct service_proof *proof = sorted_find(inputs->service_proofs, &key);
-    if (trouble)
-        return trouble->why;
+    if (failed_route)
+        return failed_route->why;
     if (!proof)
         return "NAT has not proved it yet";
     if (proof->as_planned && proof->forwards)

@@ -15,17 +15,17 @@
 #include "plan/routes/route_inputs.h"
 
 /* What NAT has found wrong with a Service. */
-struct service_trouble {
+struct service_failed_route {
     const char *service; /* "namespace/name" */
     const char *why;
 };
-typedef VEC(struct service_trouble) service_troubles; /* in order of service */
+typedef VEC(struct service_failed_route) service_failed_routes; /* in order of service */
 
 /* All borrowed. */
 struct agent_services_inputs {
     const struct node_facts *facts;
     const struct sorted *service_proofs; /* struct service_proof; NULL: NAT is not ours to prove */
-    const service_troubles *troubles;    /* with it */
+    const service_failed_routes *failed_routes; /* with it */
     enum standing standing;
 };
 

@@ -295,7 +295,7 @@ static void random_edits_equal_a_fresh_start(void **state)
     assert_true(fixture->status.routes.added > 100);
     assert_true(fixture->status.routes.replaced > 10);
     assert_true(fixture->status.routes.deleted > 100);
-    assert_int_equal(troubles_count(&fixture->routes->troubles, true), 0);
+    assert_int_equal(failed_routes_count(&fixture->routes->failed_routes, true), 0);
 }
 
 static void nothing_goes_before_the_source_has_synced(void **state)

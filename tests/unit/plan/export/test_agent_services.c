@@ -25,7 +25,7 @@
 struct planned {
     struct exports exports;
     struct sorted proofs;
-    service_troubles troubles;
+    service_failed_routes failed_routes;
     struct agent_services_inputs inputs;
     struct node_facts facts;
     struct agent_services services;
@@ -44,7 +44,7 @@ static void planned_begin(struct planned *planned)
     };
     planned->inputs = (struct agent_services_inputs){
         .facts = &planned->facts,
-        .troubles = &planned->troubles,
+        .failed_routes = &planned->failed_routes,
     };
     put(&planned->exports.objects, NODE);
 }
@@ -53,7 +53,7 @@ static void planned_done(struct planned *planned)
 {
     agent_services_done(&planned->services);
     sorted_done(&planned->proofs);
-    vec_done(&planned->troubles);
+    vec_done(&planned->failed_routes);
     exports_done(&planned->exports);
 }
 
@@ -147,9 +147,9 @@ static void asks_what_nat_has_proved(void **state)
     proof = (struct service_proof){ proof.address, name, .as_planned = true, .forwards = true };
     assert_int_equal(sorted_put(&planned.proofs, &proof), 0);
     assert_state(&planned, true, "it would be served");
-    const struct service_trouble trouble = { name, "10.1.0.1:32123/tcp differs" };
-    assert_int_equal(vec_push(&planned.troubles, trouble), 0);
-    assert_state(&planned, false, trouble.why);
+    const struct service_failed_route failed_route = { name, "10.1.0.1:32123/tcp differs" };
+    assert_int_equal(vec_push(&planned.failed_routes, failed_route), 0);
+    assert_state(&planned, false, failed_route.why);
     put(&planned.exports.objects, SERVICE("", ""));
     assert_state(&planned, false, "NAT does not serve a Service without a ClusterIP");
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Wanted routes that are not in the kernel, as faults; see troubles.h.
+ * Wanted routes that are not in the kernel, as faults; see failed routes.h.
  *
  * IPv6 takes an address for a route's source only when it is known to be unique, a second or two
  * after the interface got it. So that refusal is told only if it lasts.
  */
-#include "engine/routes/troubles.h"
+#include "engine/routes/failed_routes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,29 +19,30 @@
 
 enum { UNIQUE_MS = 4000 };
 
-struct trouble {
+struct failed_route {
     struct route slot;
     bool refused;      /* by the kernel, worth another try; else blocked by a foreign route */
     bool examined;     /* looked at in this pass, and not raised again so far */
     int64_t probed_ms; /* refused for its source since then, monotonic; 0: not for that */
 };
 
-static int trouble_cmp(const void *a, const void *b)
+static int failed_route_cmp(const void *a, const void *b)
 {
-    return route_slot_cmp(&((const struct trouble *)a)->slot, &((const struct trouble *)b)->slot);
+    return route_slot_cmp(&((const struct failed_route *)a)->slot,
+                          &((const struct failed_route *)b)->slot);
 }
 
-void troubles_init(struct troubles *troubles, struct fault_book *faults)
+void failed_routes_init(struct failed_routes *failed_routes, struct fault_book *faults)
 {
-    *troubles = (struct troubles){
-        .slots = SORTED(struct trouble, trouble_cmp),
+    *failed_routes = (struct failed_routes){
+        .slots = SORTED(struct failed_route, failed_route_cmp),
         .faults = faults,
     };
 }
 
-void troubles_done(struct troubles *troubles)
+void failed_routes_done(struct failed_routes *failed_routes)
 {
-    sorted_done(&troubles->slots);
+    sorted_done(&failed_routes->slots);
 }
 
 /* The group of a slot's faults: "10.0.0.1/32 table 119". */
@@ -51,30 +52,33 @@ static char *slot_group(const struct route *slot)
     return text_format("%s table %u", prefix_str(&slot->prefix, prefix), slot->table);
 }
 
-static void raise(struct troubles *troubles, const struct route *slot, bool refused,
+static void raise(struct failed_routes *failed_routes, const struct route *slot, bool refused,
                   int64_t probed_ms, const struct faults *faults)
 {
-    struct trouble trouble = { .slot = *slot, .refused = refused, .probed_ms = probed_ms };
+    struct failed_route failed_route = { .slot = *slot,
+                                         .refused = refused,
+                                         .probed_ms = probed_ms };
     AUTOFREE char *group = slot_group(slot);
-    if (!group || sorted_put(&troubles->slots, &trouble) < 0)
+    if (!group || sorted_put(&failed_routes->slots, &failed_route) < 0)
         return;
-    (void)fault_book_replace(troubles->faults, "routes", group, faults, clock_wall_ms());
+    (void)fault_book_replace(failed_routes->faults, "routes", group, faults, clock_wall_ms());
 }
 
-void troubles_examine(struct troubles *troubles, const struct route *slots, size_t count)
+void failed_routes_examine(struct failed_routes *failed_routes, const struct route *slots,
+                           size_t count)
 {
-    for (size_t i = 0; i < count && troubles->slots.count; i++) {
-        struct trouble *trouble =
-            sorted_find(&troubles->slots, &(struct trouble){ .slot = slots[i] });
-        if (trouble)
-            trouble->examined = true;
+    for (size_t i = 0; i < count && failed_routes->slots.count; i++) {
+        struct failed_route *failed_route =
+            sorted_find(&failed_routes->slots, &(struct failed_route){ .slot = slots[i] });
+        if (failed_route)
+            failed_route->examined = true;
     }
 }
 
-void troubles_examine_all(struct troubles *troubles)
+void failed_routes_examine_all(struct failed_routes *failed_routes)
 {
-    for (size_t i = 0; i < troubles->slots.count; i++)
-        ((struct trouble *)sorted_at(&troubles->slots, i))->examined = true;
+    for (size_t i = 0; i < failed_routes->slots.count; i++)
+        ((struct failed_route *)sorted_at(&failed_routes->slots, i))->examined = true;
 }
 
 static bool is_of_source(const struct route *slot, int error, const char *text)
@@ -84,10 +88,11 @@ static bool is_of_source(const struct route *slot, int error, const char *text)
 }
 
 /* Since when the kernel refuses the slot for its source; 0: it does not. */
-static int64_t probed_since(const struct troubles *troubles, const struct route *slot, int error,
-                            const char *text)
+static int64_t probed_since(const struct failed_routes *failed_routes, const struct route *slot,
+                            int error, const char *text)
 {
-    const struct trouble *known = sorted_find(&troubles->slots, &(struct trouble){ .slot = *slot });
+    const struct failed_route *known =
+        sorted_find(&failed_routes->slots, &(struct failed_route){ .slot = *slot });
     if (!is_of_source(slot, error, text))
         return 0;
     return known && known->probed_ms ? known->probed_ms : clock_mono_ms();
@@ -130,15 +135,15 @@ static void add_refusal(struct faults *faults, const char *place, const struct r
         fault_raise_type(faults, place, type, &taken);
 }
 
-void troubles_refused(struct troubles *troubles, const struct route_op *op, int error,
-                      const char *text)
+void failed_routes_refused(struct failed_routes *failed_routes, const struct route_op *op,
+                           int error, const char *text)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFREE char *place = slot_group(&op->route);
     add_refusal(&faults, place, op, error, text);
-    const int64_t probed_ms = probed_since(troubles, &op->route, error, text);
+    const int64_t probed_ms = probed_since(failed_routes, &op->route, error, text);
     const bool is_young = probed_ms && clock_mono_ms() - probed_ms < UNIQUE_MS;
-    raise(troubles, &op->route, true, probed_ms, is_young ? NULL : &faults);
+    raise(failed_routes, &op->route, true, probed_ms, is_young ? NULL : &faults);
 }
 
 /* As `agentctl diff` has it: interfaces by their names. */
@@ -149,56 +154,57 @@ static const char *entry(const struct route *route, const struct sorted *links,
     return link ? route_str_via(route, link->name, buffer) : route_str(route, buffer);
 }
 
-void troubles_blocked(struct troubles *troubles, const struct route *wanted,
-                      const struct route *foreign, const struct sorted *links)
+void failed_routes_blocked(struct failed_routes *failed_routes, const struct route *wanted,
+                           const struct route *foreign, const struct sorted *links)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFREE char *place = slot_group(wanted);
     char want[ROUTE_STRLEN], have[ROUTE_STRLEN];
     fault_raise(&faults, place, route_kept_out, .wanted = entry(wanted, links, want),
                 .foreign = entry(foreign, links, have));
-    raise(troubles, wanted, false, 0, &faults);
+    raise(failed_routes, wanted, false, 0, &faults);
 }
 
-void troubles_settle(struct troubles *troubles)
+void failed_routes_settle(struct failed_routes *failed_routes)
 {
-    for (size_t i = troubles->slots.count; i > 0; i--) {
-        struct trouble *trouble = sorted_at(&troubles->slots, i - 1);
-        if (!trouble->examined)
+    for (size_t i = failed_routes->slots.count; i > 0; i--) {
+        struct failed_route *failed_route = sorted_at(&failed_routes->slots, i - 1);
+        if (!failed_route->examined)
             continue;
-        AUTOFREE char *group = slot_group(&trouble->slot);
+        AUTOFREE char *group = slot_group(&failed_route->slot);
         if (!group)
             continue; /* stays examined: the next pass settles it */
-        (void)fault_book_replace(troubles->faults, "routes", group, NULL, clock_wall_ms());
-        sorted_remove(&troubles->slots, &(struct trouble){ .slot = trouble->slot });
+        (void)fault_book_replace(failed_routes->faults, "routes", group, NULL, clock_wall_ms());
+        sorted_remove(&failed_routes->slots, &(struct failed_route){ .slot = failed_route->slot });
     }
 }
 
-size_t troubles_count(const struct troubles *troubles, bool refused)
+size_t failed_routes_count(const struct failed_routes *failed_routes, bool refused)
 {
     size_t count = 0;
-    for (size_t i = 0; i < troubles->slots.count; i++)
-        count += ((struct trouble *)sorted_at(&troubles->slots, i))->refused == refused;
+    for (size_t i = 0; i < failed_routes->slots.count; i++)
+        count += ((struct failed_route *)sorted_at(&failed_routes->slots, i))->refused == refused;
     return count;
 }
 
-bool troubles_at(const struct troubles *troubles, const struct ip *address)
+bool failed_routes_at(const struct failed_routes *failed_routes, const struct ip *address)
 {
-    sorted_each(const struct trouble, trouble, &troubles->slots) {
-        const struct prefix *prefix = &trouble->slot.prefix;
+    sorted_each(const struct failed_route, failed_route, &failed_routes->slots) {
+        const struct prefix *prefix = &failed_route->slot.prefix;
         if (prefix->length == ip_bits(&prefix->ip) && ip_equal(&prefix->ip, address))
             return true;
     }
     return false;
 }
 
-bool troubles_next_refused(const struct troubles *troubles, size_t *index, struct route *ret_slot)
+bool failed_routes_next_refused(const struct failed_routes *failed_routes, size_t *index,
+                                struct route *ret_slot)
 {
-    while (*index < troubles->slots.count) {
-        const struct trouble *trouble = sorted_at(&troubles->slots, (*index)++);
-        if (!trouble->refused)
+    while (*index < failed_routes->slots.count) {
+        const struct failed_route *failed_route = sorted_at(&failed_routes->slots, (*index)++);
+        if (!failed_route->refused)
             continue;
-        *ret_slot = trouble->slot;
+        *ret_slot = failed_route->slot;
         return true;
     }
     return false;
