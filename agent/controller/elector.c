@@ -283,8 +283,9 @@ static int ask(struct elector *elector, enum election_step step, char error[stat
     elector->asked = step;
     if (step == ELECTION_READ)
         return send(elector, KUBE_GET, NULL, on_told, error);
-    const struct lease_record wish = election_wish(&elector->election, clock_wall_ms());
-    return send(elector, step == ELECTION_CREATE ? KUBE_CREATE : KUBE_MERGE, &wish, on_told, error);
+    const struct lease_record desired = election_desired(&elector->election, clock_wall_ms());
+    return send(elector, step == ELECTION_CREATE ? KUBE_CREATE : KUBE_MERGE, &desired, on_told,
+                error);
 }
 
 /* ---- The end ---- */

@@ -112,7 +112,7 @@ int64_t election_next_ms(const struct election *election)
     return election->asked ? deadline : 0;
 }
 
-struct lease_record election_wish(const struct election *election, int64_t wall_ms)
+struct lease_record election_desired(const struct election *election, int64_t wall_ms)
 {
     struct lease_record record = {
         .duration_s = election->rules.lease_ms / MS_PER_S,

@@ -46,8 +46,8 @@ const char *election_rules_error(const struct election_rules *rules);
 enum election_step {
     ELECTION_WAIT,   /* until election_next_ms() */
     ELECTION_READ,   /* GET the Lease: election_saw(), election_absent() or election_failed() */
-    ELECTION_CREATE, /* POST election_wish(): election_wrote() or election_failed() */
-    ELECTION_UPDATE, /* PUT election_wish() over `version`: likewise */
+    ELECTION_CREATE, /* POST election_desired(): election_wrote() or election_failed() */
+    ELECTION_UPDATE, /* PUT election_desired() over `version`: likewise */
 };
 
 struct election {
@@ -80,7 +80,7 @@ enum election_step election_next(struct election *election, int64_t now_ms);
 int64_t election_next_ms(const struct election *election);
 
 /* The record to be written now by a create or an update. */
-struct lease_record election_wish(const struct election *election, int64_t wall_ms);
+struct lease_record election_desired(const struct election *election, int64_t wall_ms);
 
 /*
  * The answers; `leading` says what has become of it. `chance` is any number: it spreads the

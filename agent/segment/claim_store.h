@@ -39,8 +39,8 @@ typedef void (*claim_told)(void *context, const struct claim_answer *answer);
 
 /* What is asked; all but `context` is copied. */
 struct claim_ask {
-    const char *key;                 /* the name of the record: a DNS name in lower case */
-    const struct lease_record *wish; /* of a write */
+    const char *key;                    /* the name of the record: a DNS name in lower case */
+    const struct lease_record *desired; /* of a write */
     /* Of an update or a release: what is written over. The version alone does not tell where the
      * store was restored from a backup, and gives its number to another write. */
     const struct lease_record *over;
@@ -68,7 +68,7 @@ struct claim_store_ops {
 
     /*
      * These return 0 and a request, which is gone when its answer is told; or -errno, then nothing
-     * is told. A release writes a wish that names nobody; a removal deletes the record, if it is
+     * is told. A release writes a desired that names nobody; a removal deletes the record, if it is
      * at that version.
      */
     int (*read)(void *store, const struct claim_ask *ask, struct claim_request **ret_request);

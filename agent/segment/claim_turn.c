@@ -319,7 +319,7 @@ static void take_written(struct own_claim *claim, const struct claim_answer *ans
 {
     note_passed_over(claim, now_ms);
     bool released = claim->lease.asked == LEASE_RELEASE;
-    claim_records_note(claim->claims, claim->key, &claim->lease.wish, answer->version, released);
+    claim_records_note(claim->claims, claim->key, &claim->lease.desired, answer->version, released);
     lease_wrote(&claim->lease, answer->version, now_ms);
 }
 
@@ -366,7 +366,7 @@ static int send_step(struct own_claim *claim, enum lease_step step)
     const bool is_change = step == LEASE_UPDATE || step == LEASE_RELEASE;
     const struct claim_ask ask = {
         .key = claim->key,
-        .wish = step == LEASE_READ ? NULL : &lease->wish,
+        .desired = step == LEASE_READ ? NULL : &lease->desired,
         .over = is_change ? &lease->seen : NULL,
         .version = is_change ? lease->version : NULL,
         .limit_ms = lease_limit_ms(lease),

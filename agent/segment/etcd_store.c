@@ -337,7 +337,7 @@ static int write_key(void *data, const struct claim_ask *ask, struct claim_reque
         r = etcd_version_parse(ask->version, &request->version);
     if (r < 0)
         return r;
-    request->value = etcd_record_value(ask->wish, ask->key);
+    request->value = etcd_record_value(ask->desired, ask->key);
     request->over = is_compared ? etcd_record_value(ask->over, ask->key) : NULL;
     if (!request->value || (is_compared && !request->over))
         return -ENOMEM;

@@ -144,13 +144,13 @@ static int send(struct lease_store *store, enum kube_verb verb, const struct cla
     if (!request)
         return -ENOMEM;
     if (verb == KUBE_TESTED)
-        lease_patch(ask->wish, ask->over, ask->version, &body);
-    else if (ask->wish)
-        lease_write(ask->wish, store->namespace, ask->key, ask->version, LEASE_LABEL, &body);
+        lease_patch(ask->desired, ask->over, ask->version, &body);
+    else if (ask->desired)
+        lease_write(ask->desired, store->namespace, ask->key, ask->version, LEASE_LABEL, &body);
     const struct kube_write write = {
         .verb = verb,
         .target = target_of(store, ask->key),
-        .body = ask->wish ? text_str(&body) : NULL,
+        .body = ask->desired ? text_str(&body) : NULL,
     };
     int r = text_error(&body);
     if (r == 0)

@@ -54,7 +54,7 @@ struct claimant {
 struct asked {
     struct claimant *claimant;
     char key[256];
-    struct lease_record wish;
+    struct lease_record desired;
 };
 
 static int known_cmp(const void *a, const void *b)
@@ -85,7 +85,7 @@ static void on_told(void *context, const struct claim_answer *answer)
     static const char *const outcomes[] = { "done", "absent", "conflict", "failed" };
     CLEANUP(freep) struct asked *asked = context;
     if (answer->outcome == CLAIM_DONE)
-        note(asked->claimant, asked->key, answer->record ? answer->record : &asked->wish);
+        note(asked->claimant, asked->key, answer->record ? answer->record : &asked->desired);
     printf("told\t%s\t%s\t%s\t%s\t%d\t%s\t%lld\n", asked->key, outcomes[answer->outcome],
            answer->record ? answer->record->holder : "", answer->version,
            answer->since_ms != INT64_MAX, answer->why ? answer->why : "",
@@ -112,21 +112,21 @@ static int ask(struct claimant *claimant, const char *verb, const char *key, con
                const char *version)
 {
     const struct claim_store_ops *ops = claimant->store.ops;
-    const struct lease_record wish = { .duration_s = 10,
-                                       .acquired_wall_ms = 1000000000000,
-                                       .renewed_wall_ms = 1000000000000 + claimant->written++ };
+    const struct lease_record desired = { .duration_s = 10,
+                                          .acquired_wall_ms = 1000000000000,
+                                          .renewed_wall_ms = 1000000000000 + claimant->written++ };
     struct claim_request *request;
     struct asked *asked = calloc(1, sizeof(*asked));
     if (!asked)
         return -ENOMEM;
     asked->claimant = claimant;
-    asked->wish = wish;
+    asked->desired = desired;
     (void)snprintf(asked->key, sizeof(asked->key), "%s", key);
-    (void)snprintf(asked->wish.holder, sizeof(asked->wish.holder), "%s", holder);
+    (void)snprintf(asked->desired.holder, sizeof(asked->desired.holder), "%s", holder);
     const bool reads = strcmp(verb, "read") == 0;
     const struct claim_ask question = {
         .key = key,
-        .wish = reads ? NULL : &asked->wish,
+        .desired = reads ? NULL : &asked->desired,
         .over = *version ? known_of(claimant, key) : NULL,
         .version = version,
         .limit_ms = ANSWER_MS,

@@ -40,7 +40,7 @@ enum announcing_step {
     ANNOUNCING_PROBE,
     ANNOUNCING_SAY,
     ANNOUNCING_TELL,   /* the same, and each neighbour of this node is told besides (telling.h) */
-    ANNOUNCING_SEARCH, /* no probe: who probes for it would take that for another's wish */
+    ANNOUNCING_SEARCH, /* no probe: who probes for it would take that for another's desired */
     ANNOUNCING_STEPS,
 };
 

@@ -28,8 +28,8 @@ static int remove_unwanted(const struct sorted *there, const struct sorted *want
                            kept_op_list *ops)
 {
     sorted_each(const struct kept_address, address, there) {
-        const struct kept_address *wish = sorted_find(wanted, address);
-        if (wish && lifetime_of(wish, now_ms) > 0)
+        const struct kept_address *desired = sorted_find(wanted, address);
+        if (desired && lifetime_of(desired, now_ms) > 0)
             continue;
         if (vec_push(ops, (struct kept_op){ KEPT_REMOVE, *address, 0 }) < 0)
             return -ENOMEM;
@@ -37,11 +37,11 @@ static int remove_unwanted(const struct sorted *there, const struct sorted *want
     return 0;
 }
 
-static bool is_due(const struct kept_address *there, const struct kept_address *wish,
+static bool is_due(const struct kept_address *there, const struct kept_address *desired,
                    uint32_t lifetime_s, int64_t now_ms)
 {
     int64_t fresh_ms = now_ms + lifetime_s * SECOND_MS;
-    return fresh_ms - there->until_ms >= 2 * SECOND_MS || there->until_ms > wish->until_ms;
+    return fresh_ms - there->until_ms >= 2 * SECOND_MS || there->until_ms > desired->until_ms;
 }
 
 int kept_diff(const struct sorted *there, const struct sorted *wanted, int64_t now_ms,
@@ -50,13 +50,13 @@ int kept_diff(const struct sorted *there, const struct sorted *wanted, int64_t n
     int r = remove_unwanted(there, wanted, now_ms, ops);
     if (r < 0)
         return r;
-    sorted_each(const struct kept_address, wish, wanted) {
-        uint32_t lifetime_s = lifetime_of(wish, now_ms);
-        const struct kept_address *address = sorted_find(there, wish);
-        if (lifetime_s == 0 || (address && !is_due(address, wish, lifetime_s, now_ms)))
+    sorted_each(const struct kept_address, desired, wanted) {
+        uint32_t lifetime_s = lifetime_of(desired, now_ms);
+        const struct kept_address *address = sorted_find(there, desired);
+        if (lifetime_s == 0 || (address && !is_due(address, desired, lifetime_s, now_ms)))
             continue;
         enum kept_op_kind kind = address ? KEPT_RENEW : KEPT_ADD;
-        if (vec_push(ops, (struct kept_op){ kind, *wish, lifetime_s }) < 0)
+        if (vec_push(ops, (struct kept_op){ kind, *desired, lifetime_s }) < 0)
             return -ENOMEM;
     }
     return 0;

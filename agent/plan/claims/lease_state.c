@@ -279,7 +279,7 @@ static enum lease_step wanted_step(const struct lease *lease, int64_t *ret_due_m
 }
 
 /* The record of a new lease, or of the one that is there. */
-static void make_wish(struct lease *lease, int64_t now_ms, int64_t wall_ms)
+static void make_desired(struct lease *lease, int64_t now_ms, int64_t wall_ms)
 {
     bool mine = is_mine(lease), there = lease->sight == LEASE_THERE;
     bool is_known = there && strcmp(lease->seen.holder, lease->node) == 0;
@@ -288,14 +288,14 @@ static void make_wish(struct lease *lease, int64_t now_ms, int64_t wall_ms)
         if (lease->sure_ms == 0)
             lease->sure_ms = now_ms + lease->rules.duration_ms;
     }
-    lease->wish = (struct lease_record){
+    lease->desired = (struct lease_record){
         .duration_s = lease->rules.duration_ms / SECOND_MS,
         .acquired_wall_ms = lease->acquired_wall_ms,
         .renewed_wall_ms = pending_writes_distinct_wall_ms(&lease->pending, &lease->seen, wall_ms),
         .transitions = there ? lease->seen.transitions + (is_known ? 0 : 1) : 0,
     };
-    (void)snprintf(lease->wish.holder, sizeof(lease->wish.holder), "%s", lease->node);
-    pending_writes_note(&lease->pending, &lease->wish, now_ms);
+    (void)snprintf(lease->desired.holder, sizeof(lease->desired.holder), "%s", lease->node);
+    pending_writes_note(&lease->pending, &lease->desired, now_ms);
 }
 
 /* From here on another may have it, whatever this node wants next. */
@@ -304,7 +304,7 @@ static void make_release(struct lease *lease, int64_t wall_ms)
     lease->renewed = false;
     lease->pending = (struct pending_writes){ 0 };
     lease->inherited_ms = 0;
-    lease->wish = (struct lease_record){
+    lease->desired = (struct lease_record){
         .duration_s = 1,
         .acquired_wall_ms = wall_ms,
         .renewed_wall_ms = wall_ms,
@@ -328,7 +328,7 @@ enum lease_step lease_next(struct lease *lease, int64_t now_ms, int64_t wall_ms)
     else if (step == LEASE_RELEASE)
         make_release(lease, wall_ms);
     else if (step != LEASE_WAIT)
-        make_wish(lease, now_ms, wall_ms);
+        make_desired(lease, now_ms, wall_ms);
     lease->asked = step;
     lease->asked_ms = now_ms;
     return step;
@@ -417,7 +417,7 @@ void lease_wrote(struct lease *lease, const char *version, int64_t now_ms)
     count_from(lease, lease->asked_ms);
     lease->inherited_ms = 0;
     lease->sure_ms = lease->asked_ms + lease->rules.duration_ms;
-    note_there(lease, &lease->wish, version, now_ms);
+    note_there(lease, &lease->desired, version, now_ms);
 }
 
 void lease_failed(struct lease *lease, bool is_conflict, int64_t now_ms)

@@ -66,9 +66,9 @@
 enum lease_step {
     LEASE_WAIT,    /* until lease_next_ms() */
     LEASE_READ,    /* get the Lease: lease_saw(), lease_absent() or lease_failed() */
-    LEASE_CREATE,  /* create it with `wish`: lease_wrote() or lease_failed() */
-    LEASE_UPDATE,  /* write `wish` over `version`: likewise */
-    LEASE_RELEASE, /* the same: `wish` names nobody */
+    LEASE_CREATE,  /* create it with `desired`: lease_wrote() or lease_failed() */
+    LEASE_UPDATE,  /* write `desired` over `version`: likewise */
+    LEASE_RELEASE, /* the same: `desired` names nobody */
 };
 
 /* What is known of the record in the store. */
@@ -90,7 +90,7 @@ struct lease {
 
     enum lease_step asked; /* an answer is due to this; LEASE_WAIT: to nothing */
     int64_t asked_ms;
-    struct lease_record wish; /* what was asked to be written */
+    struct lease_record desired; /* what was asked to be written */
     struct pending_writes pending;
     int64_t took_ms;       /* what the last write took, or for how long it was waited for */
     bool giving_back;      /* the store is too slow to keep it */

@@ -41,8 +41,8 @@ static struct election leader(const char *name, int64_t now_ms)
     assert_step(&election, now_ms, ELECTION_READ);
     election_absent(&election);
     assert_step(&election, now_ms, ELECTION_CREATE);
-    struct lease_record wish = election_wish(&election, 5);
-    election_wrote(&election, &wish, "1", now_ms);
+    struct lease_record desired = election_desired(&election, 5);
+    election_wrote(&election, &desired, "1", now_ms);
     assert_true(election.leading);
     return election;
 }
@@ -65,24 +65,24 @@ static void acquires_or_renews(void **state)
     struct election election = candidate("a");
     struct lease_record record = record_of("", 3);
     assert_int_equal(after_reading(&election, &record, 0), ELECTION_UPDATE);
-    struct lease_record wish = election_wish(&election, 9);
-    assert_string_equal(wish.holder, "a");
-    assert_int_equal(wish.transitions, 4);
-    assert_int_equal(wish.acquired_wall_ms, 9);
+    struct lease_record desired = election_desired(&election, 9);
+    assert_string_equal(desired.holder, "a");
+    assert_int_equal(desired.transitions, 4);
+    assert_int_equal(desired.acquired_wall_ms, 9);
 
     election = candidate("a");
     record = record_of("b", 3);
     assert_int_equal(after_reading(&election, &record, 0), ELECTION_WAIT);
     assert_int_equal(after_reading(&election, &record, LEASE), ELECTION_UPDATE);
-    assert_int_equal(election_wish(&election, 9).transitions, 4);
+    assert_int_equal(election_desired(&election, 9).transitions, 4);
 
     election = candidate("a");
     record = record_of("a", 3);
     assert_int_equal(after_reading(&election, &record, 0), ELECTION_UPDATE);
-    wish = election_wish(&election, 9);
-    assert_int_equal(wish.transitions, 3);
-    assert_int_equal(wish.acquired_wall_ms, 1);
-    assert_int_equal(wish.renewed_wall_ms, 9);
+    desired = election_desired(&election, 9);
+    assert_int_equal(desired.transitions, 3);
+    assert_int_equal(desired.acquired_wall_ms, 1);
+    assert_int_equal(desired.renewed_wall_ms, 9);
 }
 
 /* TestFastPathLeaderElection: the leader renews without reading; where that fails, it reads. */
@@ -93,13 +93,13 @@ static void leader_renews_without_reading(void **state)
     assert_step(&election, RETRY - 1, ELECTION_WAIT);
     assert_step(&election, RETRY, ELECTION_UPDATE);
     assert_string_equal(election.version, "1");
-    struct lease_record wish = election_wish(&election, 6);
-    assert_int_equal(wish.acquired_wall_ms, 5);
-    election_wrote(&election, &wish, "2", RETRY);
+    struct lease_record desired = election_desired(&election, 6);
+    assert_int_equal(desired.acquired_wall_ms, 5);
+    election_wrote(&election, &desired, "2", RETRY);
     assert_step(&election, 2 * RETRY, ELECTION_UPDATE);
     election_failed(&election, 0, 2 * RETRY);
     assert_step(&election, 2 * RETRY, ELECTION_READ);
-    election_saw(&election, &wish, "3", 0, 2 * RETRY);
+    election_saw(&election, &desired, "3", 0, 2 * RETRY);
     assert_step(&election, 2 * RETRY, ELECTION_UPDATE);
     assert_string_equal(election.version, "3");
     assert_true(election.leading);
@@ -118,7 +118,7 @@ static void leader_lets_go(void **state)
     assert_string_equal(record.holder, "");
     assert_int_equal(record.duration_s, 1);
     assert_int_equal(after_reading(&election, &record, 1), ELECTION_UPDATE);
-    assert_int_equal(election_wish(&election, 9).transitions, 1);
+    assert_int_equal(election_desired(&election, 9).transitions, 1);
 
     struct lease_record now = record_of("a", 0);
     assert_true(election_release_again(&old, &now, "8", 9, &record));
@@ -140,8 +140,8 @@ static void deadline_ends_leadership(void **state)
     assert_false(election_leads(&election, RENEW)); /* asked before any step */
     assert_step(&election, RENEW, ELECTION_WAIT);
     assert_false(election.leading);
-    struct lease_record wish = election_wish(&election, 6);
-    election_wrote(&election, &wish, "2", RENEW + 1);
+    struct lease_record desired = election_desired(&election, 6);
+    election_wrote(&election, &desired, "2", RENEW + 1);
     assert_false(election.leading);
     assert_step(&election, RENEW + RETRY, ELECTION_READ);
 }
@@ -152,8 +152,8 @@ static void late_answer_does_not_lengthen_leadership(void **state)
     (void)state;
     struct election election = leader("a", 0);
     assert_step(&election, RETRY, ELECTION_UPDATE);
-    struct lease_record wish = election_wish(&election, 6);
-    election_wrote(&election, &wish, "2", RETRY + 5000);
+    struct lease_record desired = election_desired(&election, 6);
+    election_wrote(&election, &desired, "2", RETRY + 5000);
     assert_step(&election, RETRY + 7000, ELECTION_UPDATE);
     assert_step(&election, RETRY + RENEW, ELECTION_WAIT);
     assert_false(election.leading);
@@ -280,7 +280,7 @@ static void write_version(struct race *race)
 struct racer {
     struct election election;
     enum election_step sent;
-    struct lease_record wish;
+    struct lease_record desired;
     char over[LEASE_VERSION_MAX];
     bool stored;
     int64_t arrives_ms, answered_ms, cut_off_until_ms;
@@ -289,7 +289,7 @@ struct racer {
 static void send(struct race *race, struct racer *racer, enum election_step step, int64_t now_ms)
 {
     racer->sent = step;
-    racer->wish = election_wish(&racer->election, now_ms);
+    racer->desired = election_desired(&racer->election, now_ms);
     memcpy(racer->over, racer->election.version, sizeof(racer->over));
     racer->stored = false;
     racer->arrives_ms = now_ms + draw(race) % 1500;
@@ -304,7 +304,7 @@ static void arrive(struct race *race, struct racer *racer)
     racer->arrives_ms = INT64_MAX;
     if (lost || (!create && !update))
         return;
-    race->stored = racer->wish;
+    race->stored = racer->desired;
     write_version(race);
     memcpy(racer->over, race->version, sizeof(racer->over));
     racer->stored = true;
@@ -321,7 +321,7 @@ static void answer(struct race *race, struct racer *racer, int64_t now_ms)
     else if (sent == ELECTION_READ)
         election_saw(&racer->election, &race->stored, race->version, draw(race), now_ms);
     else if (racer->stored)
-        election_wrote(&racer->election, &racer->wish, racer->over, now_ms);
+        election_wrote(&racer->election, &racer->desired, racer->over, now_ms);
     else
         election_failed(&racer->election, draw(race), now_ms);
 }

@@ -100,12 +100,12 @@ static int teardown(void **state)
     return 0;
 }
 
-static struct claim_ask ask_for(struct fixture *fx, const struct lease_record *wish,
+static struct claim_ask ask_for(struct fixture *fx, const struct lease_record *desired,
                                 const char *version)
 {
     return (struct claim_ask){
         .key = "address.192-0-2-1",
-        .wish = wish,
+        .desired = desired,
         .version = version,
         .limit_ms = DEADLINE_MS,
         .told = on_told,
@@ -147,10 +147,10 @@ static void a_write_names_its_version_and_is_refused_over_another(void **state)
 {
     struct fixture *fx = *state;
     struct claim_request *request;
-    const struct lease_record wish = { .holder = "node-1", .duration_s = 10 };
+    const struct lease_record desired = { .holder = "node-1", .duration_s = 10 };
     struct lease_record over = { .holder = "node-2", .renewed_wall_ms = 1763623981250 };
-    const struct claim_ask create = ask_for(fx, &wish, NULL);
-    struct claim_ask update = ask_for(fx, &wish, "7");
+    const struct claim_ask create = ask_for(fx, &desired, NULL);
+    struct claim_ask update = ask_for(fx, &desired, "7");
     update.over = &over;
     assert_int_equal(fx->store.ops->create(fx->store.data, &create, &request), 0);
     run_until(fx, fx->peer);

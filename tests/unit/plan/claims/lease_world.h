@@ -36,9 +36,9 @@ struct message {
     bool used, landed, heard; /* `heard`: of a watch, only `answer` counts */
     int node, life;
     enum lease_step step;
-    int number;               /* of the request, by which its node knows it */
-    struct lease_record wish; /* heard: the record */
-    char version[16];         /* heard: its version, "" for none */
+    int number;                  /* of the request, by which its node knows it */
+    struct lease_record desired; /* heard: the record */
+    char version[16];            /* heard: its version, "" for none */
     int64_t request_at, answer_at;
     int outcome; /* once it landed: 0, -1 conflict, -2 absent */
     struct lease_record found;
@@ -135,7 +135,7 @@ static void publish(struct world *world)
         message->heard = message->landed = true;
         message->node = i;
         message->life = node->life;
-        message->wish = world->store.record;
+        message->desired = world->store.record;
         if (world->store.there)
             (void)snprintf(message->version, sizeof(message->version), "%d", world->store.version);
         struct fate fate = world->fate(world, message);
@@ -169,9 +169,9 @@ static void land_write(struct world *world, struct message *message)
         message->outcome = -1;
         return;
     }
-    world->taken += strcmp(store->record.holder, message->wish.holder) != 0;
+    world->taken += strcmp(store->record.holder, message->desired.holder) != 0;
     store->there = true;
-    store->record = message->wish;
+    store->record = message->desired;
     store->version++;
     publish(world);
 }
@@ -205,7 +205,7 @@ static void hear(struct world *world, struct message *message)
     bool there = message->version[0] != '\0';
     message->used = false;
     if (message->life == node->life)
-        lease_heard(&node->lease, there ? &message->wish : NULL, message->version,
+        lease_heard(&node->lease, there ? &message->desired : NULL, message->version,
                     clock_of(world, node));
 }
 
@@ -247,7 +247,7 @@ static void send(struct world *world, struct world_node *node, enum lease_step s
     message->life = node->life;
     message->number = node->request;
     message->step = step;
-    message->wish = node->lease.wish;
+    message->desired = node->lease.desired;
     (void)snprintf(message->version, sizeof(message->version), "%.15s", node->lease.version);
     node->asked_at = world->now;
     struct fate fate = world->fate(world, message);

@@ -184,7 +184,7 @@ static void repeat_answers(struct world *world)
         lease_wrote(lease, "1", now);
         lease_failed(lease, true, now);
         lease_absent(lease, 0, now);
-        lease_saw(lease, &lease->wish, "1", now);
+        lease_saw(lease, &lease->desired, "1", now);
         assert_memory_equal(lease, &before, sizeof(before));
     }
 }
@@ -243,13 +243,13 @@ static void no_two_wishes_say_the_same(void **state)
     assert_int_equal(lease_next(&lease, START, 1000), LEASE_CREATE);
     lease_wrote(&lease, "1", START + 10);
     assert_int_equal(lease_next(&lease, START + 4000, 1000), LEASE_UPDATE);
-    const struct lease_record first = lease.wish, before = lease.seen;
+    const struct lease_record first = lease.desired, before = lease.seen;
     assert_false(lease_record_eq(&first, &before));
     lease_failed(&lease, false, START + 4100);
     assert_int_equal(lease_next(&lease, START + 4400, 1000), LEASE_READ);
     lease_saw(&lease, &before, "1", START + 4410);
     assert_int_equal(lease_next(&lease, START + 4410, 1000), LEASE_UPDATE);
-    assert_false(lease_record_eq(&first, &lease.wish));
+    assert_false(lease_record_eq(&first, &lease.desired));
     lease_failed(&lease, true, START + 4420);
     assert_int_equal(lease_next(&lease, START + 5000, 1000), LEASE_READ);
     lease_saw(&lease, &first, "2", START + 5010);
@@ -269,7 +269,7 @@ static void nothing_is_proved_after_a_release(void **state)
     lease_wrote(&lease, "1", START + 10);
     const struct lease_record before = lease.seen;
     assert_int_equal(lease_next(&lease, START + 4000, 5000), LEASE_UPDATE);
-    const struct lease_record renewed = lease.wish;
+    const struct lease_record renewed = lease.desired;
     lease_failed(&lease, false, START + 4100);
     lease_rank(&lease, LEASE_NO_RANK, START + 4200);
     assert_int_equal(lease_next(&lease, START + 4400, 5400), LEASE_READ);

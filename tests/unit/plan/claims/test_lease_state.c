@@ -84,14 +84,14 @@ static void renews_after_a_third_and_keeps_its_acquisition(void **state)
 {
     (void)state;
     struct lease lease = holder(20000);
-    assert_int_equal(lease.wish.acquired_wall_ms, WALL + 20000);
-    assert_int_equal(lease.wish.transitions, 0);
+    assert_int_equal(lease.desired.acquired_wall_ms, WALL + 20000);
+    assert_int_equal(lease.desired.transitions, 0);
     assert_int_equal(lease_next_ms(&lease), 20000 + D / 3);
     assert_step(&lease, 20000 + D / 3 - 1, LEASE_WAIT);
     assert_step(&lease, 24000, LEASE_UPDATE);
     assert_string_equal(lease.version, "1");
-    assert_int_equal(lease.wish.acquired_wall_ms, WALL + 20000);
-    assert_int_equal(lease.wish.renewed_wall_ms, WALL + 24000);
+    assert_int_equal(lease.desired.acquired_wall_ms, WALL + 20000);
+    assert_int_equal(lease.desired.renewed_wall_ms, WALL + 24000);
     lease_wrote(&lease, "2", 26000);
     assert_int_equal(lease_until_ms(&lease), 24000 + D - EARLY); /* since it was sent */
 }
@@ -121,7 +121,7 @@ static void anothers_record_is_waited_out_in_order_of_rank(void **state)
     assert_step(&lease, free_ms - 1, LEASE_WAIT);
     assert_step(&lease, free_ms, LEASE_UPDATE);
     assert_string_equal(lease.version, "8");
-    assert_int_equal(lease.wish.transitions, 4);
+    assert_int_equal(lease.desired.transitions, 4);
     lease_failed(&lease, true, free_ms + 5); /* renewed meanwhile, unheard */
     assert_int_equal(lease_until_ms(&lease), 0);
     assert_step(&lease, free_ms + 6, LEASE_READ);
@@ -186,7 +186,7 @@ static void own_name_alone_is_no_right(void **state)
     assert_int_equal(lease_until_ms(&lease), 0);
     assert_step(&lease, D + LATE - 1, LEASE_WAIT);
     assert_step(&lease, D + LATE, LEASE_UPDATE);
-    assert_int_equal(lease.wish.transitions, 3); /* the holder's name stays */
+    assert_int_equal(lease.desired.transitions, 3); /* the holder's name stays */
 }
 
 static void what_the_kernel_has_is_renewed_at_once(void **state)
@@ -198,7 +198,7 @@ static void what_the_kernel_has_is_renewed_at_once(void **state)
     assert_step(&lease, 1000, LEASE_READ);
     lease_saw(&lease, &record, "7", 1010);
     assert_step(&lease, 1010, LEASE_UPDATE);
-    assert_int_equal(lease.wish.acquired_wall_ms, 5);
+    assert_int_equal(lease.desired.acquired_wall_ms, 5);
     lease_wrote(&lease, "8", 1020);
     assert_int_equal(lease_until_ms(&lease), 1010 + D - EARLY);
 
@@ -291,7 +291,7 @@ static void refused_holder_asks_before_its_right_ends(void **state)
     static const int64_t wanted[] = { 0, 1000, 30000 };
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
         struct lease lease = holder(20000);
-        struct lease_record own = lease.wish;
+        struct lease_record own = lease.desired;
         int64_t now_ms = 20000 + D / 3, last_ms = 0;
         assert_step(&lease, now_ms, LEASE_UPDATE);
         lease_refused(&lease, wanted[i], now_ms);
@@ -312,7 +312,7 @@ static void echo_of_its_own_write_is_no_news(void **state)
 {
     (void)state;
     struct lease lease = holder(20000);
-    struct lease_record own = lease.wish;
+    struct lease_record own = lease.desired;
     lease_heard(&lease, &own, "1", 20200);
     assert_step(&lease, 20200, LEASE_WAIT);
     own.renewed_wall_ms--;
@@ -328,12 +328,12 @@ static void lost_answer_is_read(void **state)
     assert_step(&lease, 0, LEASE_READ);
     lease_saw(&lease, &free, "7", 0);
     assert_step(&lease, 0, LEASE_UPDATE);
-    struct lease_record wish = lease.wish;
+    struct lease_record desired = lease.desired;
     lease_failed(&lease, false, 2000);
     assert_int_equal(lease_until_ms(&lease), 0);
     assert_step(&lease, 2000 + RETRY - 1, LEASE_WAIT);
     assert_step(&lease, 2000 + RETRY, LEASE_READ);
-    lease_saw(&lease, &wish, "8", 2300);
+    lease_saw(&lease, &desired, "8", 2300);
     assert_int_equal(lease_until_ms(&lease), D - EARLY); /* since it was sent */
     assert_step(&lease, D / 3 - 1, LEASE_WAIT);
     assert_step(&lease, D / 3, LEASE_UPDATE);
@@ -374,14 +374,14 @@ static void given_back_once_the_kernel_has_it_no_more(void **state)
     assert_step(&lease, 21000, LEASE_WAIT);
     lease_installed(&lease, false);
     assert_step(&lease, 21010, LEASE_RELEASE);
-    assert_string_equal(lease.wish.holder, "");
+    assert_string_equal(lease.desired.holder, "");
     /* Wanted again, while another may have it already. */
     lease_rank(&lease, 0, 21020);
     assert_int_equal(lease_until_ms(&lease), 0);
     lease_wrote(&lease, "2", 21030);
     assert_int_equal(lease_until_ms(&lease), 0);
     assert_step(&lease, 21030, LEASE_UPDATE);
-    assert_int_equal(lease.wish.transitions, 1);
+    assert_int_equal(lease.desired.transitions, 1);
 }
 
 static void lost_release_is_found_by_reading(void **state)
@@ -420,7 +420,7 @@ static void outage_ends_it_and_the_store_brings_it_back(void **state)
     assert_step(&lease, now, LEASE_READ);
     lease_saw(&lease, &own, "1", now);
     assert_step(&lease, now, LEASE_UPDATE);
-    assert_int_equal(lease.wish.acquired_wall_ms, WALL + now); /* a lease of its own */
+    assert_int_equal(lease.desired.acquired_wall_ms, WALL + now); /* a lease of its own */
 }
 
 /* The store hung: it did what it was asked long after the asker had given up, and all others wait
@@ -431,14 +431,14 @@ static void late_write_of_its_own_is_taken_up(void **state)
     struct lease lease = holder(20000);
     struct lease_record own = lease.seen, other = record_of("b", 9);
     assert_step(&lease, 24000, LEASE_UPDATE);
-    struct lease_record wish = lease.wish;
+    struct lease_record desired = lease.desired;
     lease_failed(&lease, false, 26500);
     assert_step(&lease, 36000, LEASE_READ);
     lease_saw(&lease, &own, "1", 36010); /* it is not done yet */
     assert_step(&lease, 36010, LEASE_UPDATE);
     lease_failed(&lease, true, 36020);
     assert_step(&lease, lease_next_ms(&lease), LEASE_READ);
-    lease_saw(&lease, &wish, "2", 38010);
+    lease_saw(&lease, &desired, "2", 38010);
     assert_int_equal(lease_lifetime_s(&lease, 38010), 0); /* a renewal has to succeed first */
     assert_step(&lease, 38010, LEASE_UPDATE);
     assert_string_equal(lease.version, "2");
@@ -448,7 +448,7 @@ static void late_write_of_its_own_is_taken_up(void **state)
     lease_heard(&lease, &other, "5", 40000);
     assert_step(&lease, 40000, LEASE_READ);
     lease_saw(&lease, &other, "5", 40000);
-    lease_heard(&lease, &wish, "2", 41000);
+    lease_heard(&lease, &desired, "2", 41000);
     assert_int_equal(lease_next_ms(&lease), 41000 + D + LATE);
 }
 
