@@ -28,7 +28,7 @@ enum {
 };
 
 /* Texts of a wish, kept while it waits. */
-struct wish_texts {
+struct request_texts {
     char *namespace, *name, *uid, *network;
 };
 
@@ -38,7 +38,7 @@ struct waiter {
     struct http_exchange *exchange;
     struct pod_interface pod_interface; /* container and interface */
     bool wants;                         /* addresses; else it was wired */
-    struct wish_texts texts;
+    struct request_texts texts;
     bool egress_only; /* with these addresses: */
     struct ip v4, v6;
     int64_t until_ms;
@@ -163,12 +163,12 @@ static void arm(struct pods_api *api)
 }
 
 /* Fills in the answer for an attempt. False: it may still come right. */
-static bool try_want(struct pods_api *api, const struct pod_wish *wish, bool last,
+static bool try_want(struct pods_api *api, const struct pod_request *wanted, bool last,
                      struct http_reply *reply)
 {
     struct pod_grant grant;
-    enum pod_refusal refusal = api->options.calls.want(api->options.context, wish, &grant);
-    if (refusal == POD_GRANTED && wish->egress_only)
+    enum pod_refusal refusal = api->options.calls.want(api->options.context, wanted, &grant);
+    if (refusal == POD_GRANTED && wanted->egress_only)
         reply_done(reply);
     else if (refusal == POD_GRANTED)
         reply_grant(reply, &grant);
@@ -205,7 +205,7 @@ static bool try_wired(struct pods_api *api, const struct pod_interface *pod_inte
 static bool try_waiter(struct waiter *waiter, int64_t now_ms, struct http_reply *reply)
 {
     bool last = now_ms >= waiter->until_ms;
-    const struct pod_wish wish = {
+    const struct pod_request wanted = {
         .container = waiter->pod_interface.container,
         .interface = waiter->pod_interface.interface,
         .namespace = waiter->texts.namespace,
@@ -216,7 +216,7 @@ static bool try_waiter(struct waiter *waiter, int64_t now_ms, struct http_reply 
         .v4 = waiter->v4,
         .v6 = waiter->v6,
     };
-    return waiter->wants ? try_want(waiter->api, &wish, last, reply)
+    return waiter->wants ? try_want(waiter->api, &wanted, last, reply)
                          : try_wired(waiter->api, &waiter->pod_interface, last, reply);
 }
 
@@ -240,23 +240,23 @@ static void on_time(void *context)
     pods_api_look(context);
 }
 
-static bool keep_texts(struct waiter *waiter, const struct pod_wish *wish)
+static bool keep_texts(struct waiter *waiter, const struct pod_request *wanted)
 {
-    if (!wish)
+    if (!wanted)
         return true;
     waiter->wants = true;
-    waiter->egress_only = wish->egress_only;
-    waiter->v4 = wish->v4;
-    waiter->v6 = wish->v6;
-    waiter->texts = (struct wish_texts){ strdup(wish->namespace), strdup(wish->name),
-                                         strdup(wish->uid), strdup(wish->network) };
+    waiter->egress_only = wanted->egress_only;
+    waiter->v4 = wanted->v4;
+    waiter->v6 = wanted->v6;
+    waiter->texts = (struct request_texts){ strdup(wanted->namespace), strdup(wanted->name),
+                                            strdup(wanted->uid), strdup(wanted->network) };
     return waiter->texts.namespace && waiter->texts.name && waiter->texts.uid &&
            waiter->texts.network;
 }
 
 /* `wish` NULL: it was wired. */
 static void wait_for(struct pods_api *api, const struct http_request *request,
-                     const struct pod_interface *pod_interface, const struct pod_wish *wish,
+                     const struct pod_interface *pod_interface, const struct pod_request *wanted,
                      struct http_reply *reply)
 {
     struct waiter *waiter = calloc(1, sizeof(*waiter));
@@ -266,9 +266,9 @@ static void wait_for(struct pods_api *api, const struct http_request *request,
     }
     waiter->api = api;
     waiter->pod_interface = *pod_interface;
-    waiter->until_ms = clock_mono_ms() + (wish ? WANT_MS : WIRED_MS);
+    waiter->until_ms = clock_mono_ms() + (wanted ? WANT_MS : WIRED_MS);
     TAILQ_INSERT_TAIL(&api->waiters, waiter, link);
-    int r = keep_texts(waiter, wish) ? 0 : -ENOMEM;
+    int r = keep_texts(waiter, wanted) ? 0 : -ENOMEM;
     if (r == 0)
         r = http_later(request, on_ended, waiter, &waiter->exchange);
     if (r < 0) {
@@ -294,19 +294,19 @@ static void on_want(struct pods_api *api, const struct http_request *request,
 {
     CLEANUP(document_freep) struct document *body = NULL;
     AUTOFAULTS struct faults faults = { 0 };
-    struct pod_wish wish = { .container = pod_interface->container,
-                             .interface = pod_interface->interface };
+    struct pod_request wanted = { .container = pod_interface->container,
+                                  .interface = pod_interface->interface };
     int r = body_parse(request, &body, &faults);
     if (r == 0 && !body) {
         reply_error(reply, 400, "a body is needed: namespace and name of the pod");
         return;
     }
     if (r == 0)
-        r = pods_read_wish(body, &wish, &faults);
+        r = pods_read_request(body, &wanted, &faults);
     if (r < 0)
         reply_bad(reply, r, &faults);
-    else if (!try_want(api, &wish, false, reply))
-        wait_for(api, request, pod_interface, &wish, reply);
+    else if (!try_want(api, &wanted, false, reply))
+        wait_for(api, request, pod_interface, &wanted, reply);
 }
 
 /* Before the first pass every pod interface is unknown: none may be denied, nor said to be gone. */

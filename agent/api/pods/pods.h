@@ -19,7 +19,7 @@
 
 /* What the program does. None of it blocks. */
 struct pods_calls {
-    enum pod_refusal (*want)(void *context, const struct pod_wish *wish,
+    enum pod_refusal (*want)(void *context, const struct pod_request *wanted,
                              struct pod_grant *ret_grant);
     /* False: the pod interface is not known. */
     bool (*grant)(void *context, const struct pod_interface *key, struct pod_grant *ret_grant);

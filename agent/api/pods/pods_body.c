@@ -52,8 +52,8 @@ int pods_read_network(const struct document *body, const char **ret_network, str
 }
 
 /* The first of each family, as a Pod's status has them. */
-static int read_address(const struct document *body, const struct doc *node, struct pod_wish *wish,
-                        struct faults *faults)
+static int read_address(const struct document *body, const struct doc *node,
+                        struct pod_request *wanted, struct faults *faults)
 {
     const char *text = "";
     struct ip ip;
@@ -65,43 +65,45 @@ static int read_address(const struct document *body, const struct doc *node, str
     }
     if (r < 0)
         return r;
-    struct ip *own = ip.family == IP_V4 ? &wish->v4 : &wish->v6;
+    struct ip *own = ip.family == IP_V4 ? &wanted->v4 : &wanted->v6;
     if (own->family == IP_NONE)
         *own = ip;
     return 0;
 }
 
-static int read_addresses(const struct document *body, struct pod_wish *wish, struct faults *faults)
+static int read_addresses(const struct document *body, struct pod_request *wanted,
+                          struct faults *faults)
 {
     const struct doc *list = doc_get(body->root, "addresses");
     int r = MIN(doc_expect(body, list, DOC_LIST, faults), 0);
     doc_each(node, list)
-        r = r == 0 ? read_address(body, node, wish, faults) : r;
-    if (r == 0 && wish->v4.family == IP_NONE && wish->v6.family == IP_NONE) {
+        r = r == 0 ? read_address(body, node, wanted, faults) : r;
+    if (r == 0 && wanted->v4.family == IP_NONE && wanted->v6.family == IP_NONE) {
         fault_raise(faults, "body", request_addresses_missing);
         r = -EBADMSG;
     }
     return r;
 }
 
-int pods_read_wish(const struct document *body, struct pod_wish *wish, struct faults *faults)
+int pods_read_request(const struct document *body, struct pod_request *wanted,
+                      struct faults *faults)
 {
     static const char *const members[] = { "namespace",  "name",      "uid",     "sandbox",
                                            "egressOnly", "addresses", "network", NULL };
     int r = body ? body_check_members(body, members, faults) : 0;
     if (r == 0)
-        r = read_text(body, "namespace", &wish->namespace, faults);
+        r = read_text(body, "namespace", &wanted->namespace, faults);
     if (r == 0)
-        r = read_text(body, "name", &wish->name, faults);
+        r = read_text(body, "name", &wanted->name, faults);
     if (r == 0)
-        r = read_text(body, "uid", &wish->uid, faults);
+        r = read_text(body, "uid", &wanted->uid, faults);
     if (r == 0)
-        r = pods_read_network(body, &wish->network, faults);
+        r = pods_read_network(body, &wanted->network, faults);
     if (r == 0)
-        r = MIN(doc_bool(body, doc_get(body->root, "egressOnly"), &wish->egress_only, faults), 0);
-    if (r == 0 && wish->egress_only)
-        r = read_addresses(body, wish, faults);
-    if (r == 0 && (!*wish->namespace || !*wish->name)) {
+        r = MIN(doc_bool(body, doc_get(body->root, "egressOnly"), &wanted->egress_only, faults), 0);
+    if (r == 0 && wanted->egress_only)
+        r = read_addresses(body, wanted, faults);
+    if (r == 0 && (!*wanted->namespace || !*wanted->name)) {
         fault_raise(faults, "body", request_pod_unnamed);
         r = -EBADMSG;
     }

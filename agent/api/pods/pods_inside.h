@@ -16,7 +16,8 @@ bool pods_read_path(const char *path, struct pod_interface *ret_pod_interface, b
 
 /* Into a wish that has its container and interface. Texts are the body's. 0, -EBADMSG with faults,
  * or -ENOMEM. */
-int pods_read_wish(const struct document *body, struct pod_wish *wish, struct faults *faults);
+int pods_read_request(const struct document *body, struct pod_request *wanted,
+                      struct faults *faults);
 
 /* CNI's name of the network; "" where it is absent. Returns as above. */
 int pods_read_network(const struct document *body, const char **ret_network, struct faults *faults);
