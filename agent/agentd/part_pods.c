@@ -31,12 +31,12 @@ static enum pod_refusal refusal_of(const struct agent *agent, enum pod_refusal r
                                                 : refusal;
 }
 
-static enum pod_refusal on_want(void *context, const struct pod_wish *wish,
+static enum pod_refusal on_want(void *context, const struct pod_request *request,
                                 struct pod_grant *ret_grant)
 {
-    if (wish->egress_only)
-        return pods_engine_chain(engine_of(context), wish);
-    enum pod_refusal refusal = pods_engine_want(engine_of(context), wish, ret_grant);
+    if (request->egress_only)
+        return pods_engine_chain(engine_of(context), request);
+    enum pod_refusal refusal = pods_engine_want(engine_of(context), request, ret_grant);
     return refusal_of(context, refusal, ret_grant->stay.pod_interface.pool);
 }
 

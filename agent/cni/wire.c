@@ -7,7 +7,7 @@
  * on both ends are known by their indexes: whoever has rights in the pod's namespace can rename,
  * move or delete its end, and can't make us touch another.
  *
- * The sysctls are the node's. They are agentd's wish, which has no right to write them.
+ * The sysctls are the node's. They are agentd's request, which has no right to write them.
  */
 #include "cni/wire.h"
 

@@ -6,7 +6,7 @@
  * would lose an address by that, each is tried by itself, again and again until none passes any
  * more: one that makes room may come after one that needs it. A Service loses an address if the
  * pools in force let it have the address and those of the edit do not; what it gives up of its own
- * accord, by another wish or another class, is no edit's fault.
+ * accord, by another request or another class, is no edit's fault.
  */
 #include "pools/in_force.h"
 

@@ -120,7 +120,7 @@ static int watch(const struct ctl *ctl, struct answer *answer)
 }
 
 /* What is asked for, in a document; NULL without memory. */
-static char *wish(const struct ctl *ctl)
+static char *request(const struct ctl *ctl)
 {
     AUTOTEXT struct text out = { 0 };
     struct json json = { .out = &out };
@@ -137,7 +137,7 @@ static char *wish(const struct ctl *ctl)
 /* With a document only if there is something to say: older agents take none. */
 static int post(const struct ctl *ctl, const char *path, struct answer *answer)
 {
-    AUTOFREE char *document = wish(ctl);
+    AUTOFREE char *document = request(ctl);
 
     if (!document) {
         fprintf(stderr, "agentctl: %s\n", strerror(ENOMEM));

@@ -27,7 +27,7 @@ enum {
     WIRED_MS = 20 * 1000, /* for routes and programs */
 };
 
-/* Texts of a wish, kept while it waits. */
+/* Texts of a request, kept while it waits. */
 struct request_texts {
     char *namespace, *name, *uid, *network;
 };
@@ -254,7 +254,7 @@ static bool keep_texts(struct waiter *waiter, const struct pod_request *wanted)
            waiter->texts.network;
 }
 
-/* `wish` NULL: it was wired. */
+/* `request` NULL: it was wired. */
 static void wait_for(struct pods_api *api, const struct http_request *request,
                      const struct pod_interface *pod_interface, const struct pod_request *wanted,
                      struct http_reply *reply)

@@ -14,8 +14,8 @@ void pods_api_gc(const struct pods_api_options *options, const struct http_reque
 /* "/v1/pods/CONTAINER/INTERFACE", and perhaps "/wired" behind. False: neither. */
 bool pods_read_path(const char *path, struct pod_interface *ret_pod_interface, bool *ret_wired);
 
-/* Into a wish that has its container and interface. Texts are the body's. 0, -EBADMSG with faults,
- * or -ENOMEM. */
+/* Into a request that has its container and interface. Texts are the body's. 0, -EBADMSG with
+ * faults, or -ENOMEM. */
 int pods_read_request(const struct document *body, struct pod_request *wanted,
                       struct faults *faults);
 

@@ -18,7 +18,7 @@
 #include "base/macro.h"
 #include "format/json.h"
 
-/* "wish-unreadable" as "WishUnreadable", as reasons of conditions are written. */
+/* "request-unreadable" as "WishUnreadable", as reasons of conditions are written. */
 static void camel(const char *word, char *buffer, size_t size)
 {
     size_t length = 0;

@@ -5,7 +5,7 @@
  * say why; so an Event and a line of the log say who has it. Called by address_job.c when it was
  * decided, and by the writer of these Events.
  *
- * What follows from the Service's own spec (another wish, other families) needs no word.
+ * What follows from the Service's own spec (another request, other families) needs no word.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -18,40 +18,41 @@
 #include "engine/pods/pods_engine.h"
 #include "engine/pods/pods_state.h"
 
-static bool fits(const struct pod_wish *wish, const struct pod_stay *stay)
+static bool fits(const struct pod_request *request, const struct pod_stay *stay)
 {
-    return strlen(wish->namespace) < sizeof(stay->namespace) &&
-           strlen(wish->network) < sizeof(stay->network) &&
-           strlen(wish->name) < sizeof(stay->name) && strlen(wish->uid) < sizeof(stay->uid);
+    return strlen(request->namespace) < sizeof(stay->namespace) &&
+           strlen(request->network) < sizeof(stay->network) &&
+           strlen(request->name) < sizeof(stay->name) && strlen(request->uid) < sizeof(stay->uid);
 }
 
-static int make_stay(const struct pod_wish *wish, struct pod_stay *stay)
+static int make_stay(const struct pod_request *request, struct pod_stay *stay)
 {
     *stay = (struct pod_stay){ .promised_ms = clock_mono_ms() };
     stay->since_wall_ms = clock_wall_ms();
-    int r = pod_interface_name(wish->container, wish->interface, "default", &stay->pod_interface);
-    if (r < 0 || !fits(wish, stay))
+    int r =
+        pod_interface_name(request->container, request->interface, "default", &stay->pod_interface);
+    if (r < 0 || !fits(request, stay))
         return -EINVAL;
-    stay->pod_interface.v4 = wish->v4;
-    stay->pod_interface.v6 = wish->v6;
-    snprintf(stay->namespace, sizeof(stay->namespace), "%s", wish->namespace);
-    snprintf(stay->name, sizeof(stay->name), "%s", wish->name);
-    snprintf(stay->uid, sizeof(stay->uid), "%s", wish->uid);
-    snprintf(stay->network, sizeof(stay->network), "%s", wish->network);
+    stay->pod_interface.v4 = request->v4;
+    stay->pod_interface.v6 = request->v6;
+    snprintf(stay->namespace, sizeof(stay->namespace), "%s", request->namespace);
+    snprintf(stay->name, sizeof(stay->name), "%s", request->name);
+    snprintf(stay->uid, sizeof(stay->uid), "%s", request->uid);
+    snprintf(stay->network, sizeof(stay->network), "%s", request->network);
     return 0;
 }
 
-enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_wish *wish)
+enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_request *request)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
     struct pod_stay stay;
     enum pod_refusal refusal = pods_engine_chain_ready(engine);
     if (refusal != POD_GRANTED)
         return refusal;
-    if (make_stay(wish, &stay) < 0)
+    if (make_stay(request, &stay) < 0)
         return POD_BAD_NAME;
     const struct pod_stay *known = pods_engine_chained(engine, &stay.pod_interface);
-    if (known && !pods_is_same(known, wish))
+    if (known && !pods_is_same(known, request))
         return POD_OTHER;
     if (known)
         stay.since_wall_ms = known->since_wall_ms;

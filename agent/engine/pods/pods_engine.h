@@ -21,7 +21,7 @@
 extern const struct engine_ops pods_engine_ops;
 
 /* Gives addresses to a pod's interface, the same as before if it has some. */
-enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *wish,
+enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_request *request,
                                   struct pod_grant *ret_grant);
 
 /* The grant of a pod interface as it stands; false: it is not known. */
@@ -63,7 +63,7 @@ bool pods_engine_told(const struct store *store, const struct pod_stay *stay);
 /* ---- Behind other plugins, for egress alone; also with pods.enabled false ---- */
 
 /* Takes in a pod with the addresses that it has. POD_EGRESS_OFF, POD_EARLY, POD_OTHER, ... */
-enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_wish *wish);
+enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_request *request);
 /* Whether that can be done now. */
 enum pod_refusal pods_engine_chain_ready(const struct engine *engine);
 /* The node's end of its interface. Returns 0, or -ENOENT: the pod interface is not one of these. */

@@ -36,7 +36,7 @@ static const struct {
     long wanted;
     bool nat_tells;                 /* where services.enabled */
     const struct fault_type *fault; /* its arguments are those of pod_end_not_forwarding */
-} wishes[] = {
+} requests[] = {
     { "", "net.ipv4.ip_forward", IP_V4, 1, true, &fault_type_pod_node_not_forwarding },
     { "", "net.ipv6.conf.all.forwarding", IP_V6, 1, true, &fault_type_pod_node_not_forwarding },
     { "ipv4", "forwarding", IP_V4, 1, true, &fault_type_pod_end_not_forwarding },
@@ -48,7 +48,7 @@ int pod_drift_cmp(const void *a, const void *b)
 {
     const struct pod_drift *left = a, *right = b;
     int r = CMP(left->ifindex, right->ifindex);
-    return r ? r : CMP(left->wish, right->wish);
+    return r ? r : CMP(left->request, right->request);
 }
 
 void pods_settings_done(struct pods_engine *pods)
@@ -73,29 +73,31 @@ int pods_settings_hear(struct pods_engine *pods, const struct kernel_events *eve
 
 /* ---- Reading ---- */
 
-static char *key_of(uint32_t wish, const char *interface)
+static char *key_of(uint32_t request, const char *interface)
 {
-    return *wishes[wish].family ? setting_key(wishes[wish].family, interface, wishes[wish].setting)
-                                : strdup(wishes[wish].setting);
+    return *requests[request].family
+               ? setting_key(requests[request].family, interface, requests[request].setting)
+               : strdup(requests[request].setting);
 }
 
 /* What can't be read is not there: an interface that went, a kernel without the protocol. */
-static int look_at(struct pods_engine *pods, uint32_t ifindex, const char *interface, uint32_t wish)
+static int look_at(struct pods_engine *pods, uint32_t ifindex, const char *interface,
+                   uint32_t request)
 {
-    struct pod_drift drift = { .ifindex = ifindex, .wish = wish };
-    AUTOFREE char *key = key_of(wish, interface);
+    struct pod_drift drift = { .ifindex = ifindex, .request = request };
+    AUTOFREE char *key = key_of(request, interface);
     if (!key)
         return -ENOMEM;
-    if (setting_read(key, &drift.value) == 0 && drift.value != wishes[wish].wanted)
+    if (setting_read(key, &drift.value) == 0 && drift.value != requests[request].wanted)
         return sorted_put(&pods->drifts, &drift);
     sorted_remove(&pods->drifts, &drift);
     return 0;
 }
 
-static bool is_wanted(const struct pods_engine *pods, uint32_t wish, bool v4, bool v6)
+static bool is_wanted(const struct pods_engine *pods, uint32_t request, bool v4, bool v6)
 {
-    return (wishes[wish].needed_by == IP_V4 ? v4 : v6) &&
-           !(wishes[wish].nat_tells && pods->setup.config->services.enabled);
+    return (requests[request].needed_by == IP_V4 ? v4 : v6) &&
+           !(requests[request].nat_tells && pods->setup.config->services.enabled);
 }
 
 static int look_at_end(struct pods_engine *pods, const struct pod_stay *stay)
@@ -104,7 +106,8 @@ static int look_at_end(struct pods_engine *pods, const struct pod_stay *stay)
     const bool v4 = stay->pod_interface.v4.family != IP_NONE,
                v6 = stay->pod_interface.v6.family != IP_NONE;
     int r = 0;
-    for (uint32_t i = FIRST_OF_ENDS; r == 0 && stay->wired && link && i < ARRAY_SIZE(wishes); i++) {
+    for (uint32_t i = FIRST_OF_ENDS; r == 0 && stay->wired && link && i < ARRAY_SIZE(requests);
+         i++) {
         if (is_wanted(pods, i, v4, v6))
             r = look_at(pods, stay->ifindex, link->name, i);
     }
@@ -123,7 +126,7 @@ static int look_at_node(struct pods_engine *pods)
         if (is_wanted(pods, i, v4, v6))
             r = look_at(pods, 0, "", i);
         else
-            sorted_remove(&pods->drifts, &(struct pod_drift){ .wish = i });
+            sorted_remove(&pods->drifts, &(struct pod_drift){ .request = i });
     }
     return r;
 }
@@ -177,7 +180,7 @@ static void drop_drifts(struct pods_engine *pods)
     for (size_t i = pods->drifts.count; i-- > 0;) {
         const struct pod_drift drift = *(struct pod_drift *)sorted_at(&pods->drifts, i);
         const struct pod_stay *stay = drift.ifindex ? stay_by(pods, drift.ifindex) : NULL;
-        if (drift.ifindex && (!stay || !is_wanted(pods, drift.wish, true, true)))
+        if (drift.ifindex && (!stay || !is_wanted(pods, drift.request, true, true)))
             sorted_remove(&pods->drifts, &drift);
     }
 }
@@ -187,8 +190,9 @@ static void drop_drifts(struct pods_engine *pods)
 /* What the node as a whole does not do, none of its interfaces does. */
 static bool is_excused(const struct pods_engine *pods, const struct pod_drift *drift)
 {
-    const struct pod_drift whole = { .wish = 0 };
-    return drift->ifindex && wishes[drift->wish].nat_tells && sorted_find(&pods->drifts, &whole);
+    const struct pod_drift whole = { .request = 0 };
+    return drift->ifindex && requests[drift->request].nat_tells &&
+           sorted_find(&pods->drifts, &whole);
 }
 
 static void tell(const struct pods_engine *pods, const struct pod_drift *drift,
@@ -196,10 +200,10 @@ static void tell(const struct pods_engine *pods, const struct pod_drift *drift,
 {
     const struct link *link = link_find(kernel_links(pods->setup.kernel), drift->ifindex);
     const struct pod_stay *stay = drift->ifindex ? stay_by(pods, drift->ifindex) : NULL;
-    AUTOFREE char *key = key_of(drift->wish, link ? link->name : "");
+    AUTOFREE char *key = key_of(drift->request, link ? link->name : "");
     AUTOFREE char *pod =
         stay && *stay->name ? text_format("%s/%s", stay->namespace, stay->name) : NULL;
-    fault_raise_type(faults, key, wishes[drift->wish].fault,
+    fault_raise_type(faults, key, requests[drift->request].fault,
                      &(const struct fault_pod_end_not_forwarding){
                          .value = drift->value, .pod = pod, .setting = key });
 }

@@ -20,7 +20,7 @@ struct pod_loss {
 /* A setting of a pod's host end that is another than wanted. */
 struct pod_drift {
     uint32_t ifindex; /* 0: of the node as a whole */
-    uint32_t wish;    /* a row of the table in pods_settings.c */
+    uint32_t request; /* a row of the table in pods_settings.c */
     long value;       /* as found */
 };
 
@@ -126,7 +126,7 @@ void pods_follow_gone(struct pods_engine *pods, int64_t now_ms);
 /* ---- pods_want.c ---- */
 
 /* Whether the stay is of the pod that asks. */
-bool pods_is_same(const struct pod_stay *stay, const struct pod_wish *wish);
+bool pods_is_same(const struct pod_stay *stay, const struct pod_request *request);
 
 /* ---- pods_memory.c: when addresses were freed, on disk ---- */
 

@@ -72,12 +72,13 @@ static enum pod_refusal find_pool(const struct pods_engine *pods, const char *na
     return object || pods->setup.config->source.manifests ? POD_GRANTED : POD_NAMESPACE;
 }
 
-bool pods_is_same(const struct pod_stay *stay, const struct pod_wish *wish)
+bool pods_is_same(const struct pod_stay *stay, const struct pod_request *request)
 {
     if (!*stay->name)
         return true; /* found at the start */
-    return strcmp(stay->namespace, wish->namespace) == 0 && strcmp(stay->name, wish->name) == 0 &&
-           (!*stay->uid || !*wish->uid || strcmp(stay->uid, wish->uid) == 0);
+    return strcmp(stay->namespace, request->namespace) == 0 &&
+           strcmp(stay->name, request->name) == 0 &&
+           (!*stay->uid || !*request->uid || strcmp(stay->uid, request->uid) == 0);
 }
 
 static enum pod_refusal enter(struct pods_engine *pods, const struct pod_stay *stay)
@@ -90,13 +91,13 @@ static enum pod_refusal enter(struct pods_engine *pods, const struct pod_stay *s
     return POD_MEMORY;
 }
 
-static void name_stay(struct pod_stay *stay, const struct pod_wish *wish)
+static void name_stay(struct pod_stay *stay, const struct pod_request *request)
 {
-    snprintf(stay->namespace, sizeof(stay->namespace), "%s", wish->namespace);
-    snprintf(stay->name, sizeof(stay->name), "%s", wish->name);
-    snprintf(stay->uid, sizeof(stay->uid), "%s", wish->uid);
-    if (*wish->network)
-        snprintf(stay->network, sizeof(stay->network), "%s", wish->network);
+    snprintf(stay->namespace, sizeof(stay->namespace), "%s", request->namespace);
+    snprintf(stay->name, sizeof(stay->name), "%s", request->name);
+    snprintf(stay->uid, sizeof(stay->uid), "%s", request->uid);
+    if (*request->network)
+        snprintf(stay->network, sizeof(stay->network), "%s", request->network);
     stay->promised_ms = clock_mono_ms();
     stay->since_wall_ms = clock_wall_ms();
     stay->wired = false;
@@ -148,15 +149,16 @@ static bool rests(struct pods_engine *pods, const struct pod_interface *chosen)
     return true;
 }
 
-static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wish *wish,
+static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_request *request,
                                   struct pod_stay *stay)
 {
     const char *pool;
     char alias[POD_INTERFACE_ALIAS_LEN];
-    enum pod_refusal refusal = find_pool(pods, wish->namespace, &pool);
+    enum pod_refusal refusal = find_pool(pods, request->namespace, &pool);
     if (refusal != POD_GRANTED)
         return refusal;
-    if (pod_interface_name(wish->container, wish->interface, pool, &stay->pod_interface) < 0 ||
+    if (pod_interface_name(request->container, request->interface, pool, &stay->pod_interface) <
+            0 ||
         pod_interface_alias(&stay->pod_interface, alias) < 0)
         return POD_BAD_NAME;
     if (!pod_addresses_choose(&pods->addresses, clock_wall_ms(), pods->setup.config->pods.rest_ms,
@@ -166,12 +168,12 @@ static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wis
     }
     if (rests(pods, &stay->pod_interface))
         return POD_RESTING;
-    name_stay(stay, wish);
+    name_stay(stay, request);
     end_wait(pods, pool);
     return enter(pods, stay);
 }
 
-enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *wish,
+enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_request *request,
                                   struct pod_grant *ret_grant)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
@@ -180,20 +182,21 @@ enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *
         return POD_OFF;
     if (!pods->known)
         return POD_EARLY;
-    if (pod_interface_name(wish->container, wish->interface, "default", &stay.pod_interface) < 0 ||
-        strlen(wish->namespace) >= sizeof(stay.namespace) ||
-        strlen(wish->network) >= sizeof(stay.network) || strlen(wish->name) >= sizeof(stay.name) ||
-        strlen(wish->uid) >= sizeof(stay.uid))
+    if (pod_interface_name(request->container, request->interface, "default", &stay.pod_interface) <
+            0 ||
+        strlen(request->namespace) >= sizeof(stay.namespace) ||
+        strlen(request->network) >= sizeof(stay.network) ||
+        strlen(request->name) >= sizeof(stay.name) || strlen(request->uid) >= sizeof(stay.uid))
         return POD_BAD_NAME;
     struct pod_stay *known = pods_stay(pods, &stay.pod_interface);
     enum pod_refusal refusal = POD_GRANTED;
-    if (known && !pods_is_same(known, wish))
+    if (known && !pods_is_same(known, request))
         return POD_OTHER;
     if (known && has_addresses(known)) {
-        name_stay(known, wish);
+        name_stay(known, request);
         stay = *known;
     } else {
-        refusal = grant_new(pods, wish, &stay);
+        refusal = grant_new(pods, request, &stay);
     }
     if (refusal != POD_GRANTED) {
         ret_grant->stay = stay;

@@ -25,8 +25,8 @@
 #include "model/services/service_conditions.h"
 #include "model/services/service_export.h"
 #include "model/services/service_idle.h"
+#include "model/services/service_request.h"
 #include "model/services/service_sense.h"
-#include "model/services/service_wish.h"
 
 #define PROXY_NAME "service.kubernetes.io/service-proxy-name"
 #define HEADLESS   "service.kubernetes.io/headless"
@@ -304,7 +304,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service->labels = decode_labels(decoder, &service->label_count);
     const char *egress;
     service->digest = decode_is_of_egress(decoder, object, &egress) ? decode_digest(decoder) : 0;
-    service_wish_decode(decoder, spec, &service->wish);
+    service_request_decode(decoder, spec, &service->request);
     service->exports = service_export_decode(decoder);
     service_conditions_decode(decoder, decode_map(decoder, doc_get(root, "status")), service);
     service->status_writer = service_status_writer(decoder, doc_get(root, "metadata"));
@@ -351,7 +351,7 @@ static bool equal(const struct object *a, const struct object *b)
            left->headless_label == right->headless_label && left->announce == right->announce &&
            left->route_class == right->route_class && left->digest == right->digest &&
            labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
-           service_wish_equal(&left->wish, &right->wish) &&
+           service_request_equal(&left->request, &right->request) &&
            service_export_equal(left->exports, right->exports) &&
            service_conditions_equal(left, right);
 }
@@ -372,7 +372,7 @@ static void encode_metadata(const struct object *object, struct json *json)
         json_string(json, "fingerpost.io/announce", "false");
     if (service->route_class >= 0)
         json_stringf(json, "fingerpost.io/route-class", "%d", service->route_class);
-    service_wish_encode_annotations(&service->wish, json);
+    service_request_encode_annotations(&service->request, json);
     service_export_encode(service->exports, json);
     json_end_object(json);
 }
@@ -471,7 +471,7 @@ static void encode_rest(const struct object *object, struct json *json)
     if (service->internal_local)
         json_string(json, "internalTrafficPolicy", "Local");
     service_balance_encode(service, json);
-    service_wish_encode(&service->wish, json);
+    service_request_encode(&service->request, json);
     if (service->load_balancer_class)
         json_string(json, "loadBalancerClass", service->load_balancer_class);
     json_end_object(json);

@@ -55,7 +55,7 @@ enum { WISHED_ADDRESSES_MAX = 16 };
  * fingerpost.io, metallb.io and metallb.universe.tf, the first of them that is there, and by
  * fields.
  */
-struct address_wish {
+struct address_request {
     const struct ip *addresses; /* loadBalancerIPs, else spec.loadBalancerIP; no duplicates */
     uint32_t address_count;
     bool unreadable;         /* it asks for addresses that can't be read: none is to be given */
@@ -68,7 +68,8 @@ struct address_wish {
 };
 
 /* Whether two that have a sharing key select the same pods. */
-bool service_wishes_have_one_selector(const struct address_wish *a, const struct address_wish *b);
+bool service_requests_have_one_selector(const struct address_request *a,
+                                        const struct address_request *b);
 
 struct service {
     struct object object;
@@ -98,7 +99,7 @@ struct service {
     bool headless_label;    /* label service.kubernetes.io/headless, any value */
     bool announce;          /* annotation fingerpost.io/announce, default true */
     int route_class;        /* annotation fingerpost.io/route-class, 0..29; -1: none */
-    struct address_wish wish;
+    struct address_request request;
     const char *const *exports; /* by enum export_annotation (service_export.h); NULL: none */
     bool assigned; /* has the condition SERVICE_ASSIGNED: whoever gives addresses looks after it */
     const char *assigned_status, *assigned_reason, *assigned_message, *assigned_since; /* of it */

@@ -5,6 +5,6 @@
 #include "model/fields/decode.h"
 #include "model/services/service.h"
 
-/* Warns of each, in a manifest; the Service has been decoded, but for its wish. */
+/* Warns of each, in a manifest; the Service has been decoded, but for its request. */
 void service_sense_check(struct decoder *decoder, const struct doc *spec,
                          const struct service *service);

@@ -29,6 +29,6 @@ void pending_writes_drop_newest(struct pending_writes *writes);
 /* The one that wrote this record; NULL: none did. */
 const struct pending_write *pending_writes_find(const struct pending_writes *writes,
                                                 const struct lease_record *record);
-/* A time of renewal that none of them has, nor `seen`: no two wishes must say the same. */
+/* A time of renewal that none of them has, nor `seen`: no two requests must say the same. */
 int64_t pending_writes_distinct_wall_ms(const struct pending_writes *writes,
                                         const struct lease_record *seen, int64_t wall_ms);

@@ -35,7 +35,7 @@ struct pod_stay {
 };
 
 /* Whose interface is to be made. Texts are borrowed. */
-struct pod_wish {
+struct pod_request {
     const char *container, *interface;
     const char *namespace, *name, *uid;
     const char *network; /* "": not told */

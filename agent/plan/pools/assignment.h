@@ -27,7 +27,7 @@
 /* Why a Service has not all that it should have, or must give an address up. */
 enum lack_reason {
     LACK_NOTHING,
-    LACK_UNREADABLE,   /* its wish can't be read */
+    LACK_UNREADABLE,   /* its request can't be read */
     LACK_UNKNOWN_POOL, /* the pool that it asks for does not exist */
     LACK_NO_POOL,      /* no pool of the family is for it */
     LACK_EXHAUSTED,    /* every address of its pools is in use */

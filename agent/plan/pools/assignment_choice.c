@@ -26,8 +26,8 @@ static bool has_cluster_ip(const struct service *service, enum ip_family family)
 
 bool assignment_names(const struct service *service, enum ip_family family)
 {
-    for (uint32_t i = 0; i < service->wish.address_count; i++) {
-        if (service->wish.addresses[i].family == family)
+    for (uint32_t i = 0; i < service->request.address_count; i++) {
+        if (service->request.addresses[i].family == family)
             return true;
     }
     return false;
@@ -36,14 +36,14 @@ bool assignment_names(const struct service *service, enum ip_family family)
 /* ipFamilies say it, which the API fills in. A manifest written by hand may leave them out. */
 bool assignment_wants(const struct service *service, enum ip_family family)
 {
-    const struct address_wish *wish = &service->wish;
-    if (wish->v4 || wish->v6)
-        return family == IP_V4 ? wish->v4 : wish->v6;
-    if (wish->policy != FAMILY_SINGLE)
+    const struct address_request *request = &service->request;
+    if (request->v4 || request->v6)
+        return family == IP_V4 ? request->v4 : request->v6;
+    if (request->policy != FAMILY_SINGLE)
         return true;
     if (has_cluster_ip(service, IP_V4) || has_cluster_ip(service, IP_V6))
         return has_cluster_ip(service, family);
-    if (wish->address_count)
+    if (request->address_count)
         return assignment_names(service, family);
     return family == IP_V4;
 }
@@ -62,8 +62,8 @@ static const struct service_port *find_common_port(const struct service *a, cons
 
 static bool have_one_key(const struct service *a, const struct service *b)
 {
-    return a->wish.sharing_key && b->wish.sharing_key &&
-           strcmp(a->wish.sharing_key, b->wish.sharing_key) == 0;
+    return a->request.sharing_key && b->request.sharing_key &&
+           strcmp(a->request.sharing_key, b->request.sharing_key) == 0;
 }
 
 const struct service_port *assignment_contested_port(const struct service *a,
@@ -77,7 +77,7 @@ static bool have_same_nodes(const struct service *a, const struct service *b)
 {
     if (a->external_local != b->external_local)
         return false;
-    return !a->external_local || service_wishes_have_one_selector(&a->wish, &b->wish);
+    return !a->external_local || service_requests_have_one_selector(&a->request, &b->request);
 }
 
 /* Whether two Services may have one address: LACK_NOTHING, or why not. */
@@ -151,7 +151,7 @@ enum lack_reason pools_permit(const struct store *store, const struct pool_table
     const struct pool *pool = pool_at(pools, ip);
     if (!pool)
         return LACK_OUTSIDE;
-    if (service->wish.pool && strcmp(service->wish.pool, pool->object->object.name) != 0)
+    if (service->request.pool && strcmp(service->request.pool, pool->object->object.name) != 0)
         return LACK_OTHER_POOL;
     return pool_allows(store, pool, service) ? LACK_NOTHING : LACK_FORBIDDEN;
 }
@@ -220,7 +220,7 @@ static bool choose_shared(const struct update *update, const struct assignment *
 {
     const struct sorted *table = &update->assignments->shared;
     const struct object *of;
-    const char *key = service->wish.sharing_key;
+    const char *key = service->request.sharing_key;
     if (!key)
         return false;
     for (size_t at = sorted_lower_bound(table, &(struct shared_use){ .key = key });
@@ -353,10 +353,10 @@ static bool leaves_avoided(const struct update *update, const pool_order *order,
 static enum lack_reason missing_pool(const struct update *update, const struct service *service)
 {
     bool exists = false, allowed = false;
-    if (!service->wish.pool)
+    if (!service->request.pool)
         return LACK_NO_POOL;
     vec_each(const struct pool, pool, &update->pools->pools) {
-        if (strcmp(pool->object->object.name, service->wish.pool) != 0)
+        if (strcmp(pool->object->object.name, service->request.pool) != 0)
             continue;
         exists = true;
         allowed |= pool_allows(update->inputs->store, pool, service);

@@ -52,7 +52,7 @@ int lack_fill(struct lack *lack, enum lack_reason reason, const struct ip *ip,
 /* What the reason is about, where it is not an object that is in the way. */
 static char *about(const struct turn *turn, const struct lack *lack, const struct object *of)
 {
-    const char *pool = turn->service ? turn->service->wish.pool : NULL;
+    const char *pool = turn->service ? turn->service->request.pool : NULL;
     const struct service_port *port =
         lack->reason == LACK_TAKEN && turn->service && of && of->kind == KIND_SERVICE
             ? assignment_contested_port(turn->service, to_service(of))
@@ -80,7 +80,7 @@ static int lack_of(struct turn *turn, enum ip_family family, enum lack_reason re
     return r;
 }
 
-/* What half of a wish says is not what its owner meant: no family that has none gets one. */
+/* What half of a request says is not what its owner meant: no family that has none gets one. */
 static int lack_all(struct turn *turn, enum lack_reason reason)
 {
     int r = 0;
@@ -111,8 +111,8 @@ static int lack_foreign(const struct work *work, struct turn *turn)
 /* Whether it asks for an address of a family that it is not of: no other is what it asked for. */
 static bool names_other_family(const struct service *service)
 {
-    for (uint32_t i = 0; i < service->wish.address_count; i++) {
-        if (!assignment_wants(service, (enum ip_family)service->wish.addresses[i].family))
+    for (uint32_t i = 0; i < service->request.address_count; i++) {
+        if (!assignment_wants(service, (enum ip_family)service->request.addresses[i].family))
             return true;
     }
     return false;
@@ -121,10 +121,10 @@ static bool names_other_family(const struct service *service)
 /* Those that it asks for by name. */
 static int pick_named(struct work *work, struct turn *turn, ip_list *picks)
 {
-    const struct address_wish *wish = &turn->service->wish;
+    const struct address_request *request = &turn->service->request;
     int r = 0;
-    for (uint32_t i = 0; i < wish->address_count && r == 0; i++) {
-        const struct ip *ip = &wish->addresses[i];
+    for (uint32_t i = 0; i < request->address_count && r == 0; i++) {
+        const struct ip *ip = &request->addresses[i];
         const struct object *of;
         if (ips_have(turn->ips.items, turn->ips.count, ip))
             continue;
@@ -188,7 +188,7 @@ static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
 /* RequireDualStack is both families or none; what is held stays. */
 static int drop_halves(struct turn *turn, ip_list *picks)
 {
-    if (turn->service->wish.policy != FAMILY_REQUIRE_DUAL ||
+    if (turn->service->request.policy != FAMILY_REQUIRE_DUAL ||
         !(turn->lacks[0].reason || turn->lacks[1].reason))
         return 0;
     vec_each(const struct ip, ip, picks) {
@@ -204,7 +204,7 @@ static void forgive_absent(struct turn *turn)
 {
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         struct lack *lack = &turn->lacks[family_index(families[i])];
-        if (turn->service->wish.policy != FAMILY_PREFER_DUAL || lack->reason != LACK_NO_POOL ||
+        if (turn->service->request.policy != FAMILY_PREFER_DUAL || lack->reason != LACK_NO_POOL ||
             !ips_have_family(&turn->ips, families[!i]))
             continue;
         free(lack->of);
@@ -220,14 +220,14 @@ static int fill(struct work *work, struct turn *turn, bool named)
 {
     AUTOVEC ip_list picks = { 0 };
     bool at_once =
-        turn->service->wish.policy == FAMILY_REQUIRE_DUAL &&
+        turn->service->request.policy == FAMILY_REQUIRE_DUAL &&
         !(assignment_names(turn->service, IP_V4) && assignment_names(turn->service, IP_V6));
     int r = 0;
     if (work->update.inputs->keep_only)
         return lack_all(turn, LACK_RECORD);
     if (status_is_foreign(work->update.pools, turn->service))
         return lack_foreign(work, turn);
-    if (turn->service->wish.unreadable)
+    if (turn->service->request.unreadable)
         return lack_all(turn, LACK_UNREADABLE);
     if (named != at_once)
         r = pick_named(work, turn, &picks);

@@ -202,7 +202,7 @@ static int clear_uses(struct work *work)
             use_remove(assignments, row, &row->ips.items[i]);
         free(row->sharing_key);
         row->sharing_key = NULL;
-        const char *key = turn->service ? turn->service->wish.sharing_key : NULL;
+        const char *key = turn->service ? turn->service->request.sharing_key : NULL;
         if (key && !(row->sharing_key = strdup(key)))
             return -ENOMEM;
     }
@@ -212,11 +212,11 @@ static int clear_uses(struct work *work)
 /* Whether what it holds is no longer what it asks for. */
 static bool is_unwished(const struct turn *turn, const struct ip *ip)
 {
-    const struct address_wish *wish = &turn->service->wish;
-    if (wish->unreadable)
+    const struct address_request *request = &turn->service->request;
+    if (request->unreadable)
         return false;
     if (assignment_names(turn->service, ip->family))
-        return !ips_have(wish->addresses, wish->address_count, ip);
+        return !ips_have(request->addresses, request->address_count, ip);
     return ips_have_family(&turn->ips, ip->family);
 }
 

@@ -302,7 +302,7 @@ int pool_order_for(const struct store *store, const struct pool_table *table,
                    const struct service *service, enum ip_family family, pool_order *ret_order)
 {
     struct ordering ordering = { table, family_index(family) };
-    const char *wished = service->wish.pool;
+    const char *wished = service->request.pool;
     for (uint32_t i = 0; i < table->pools.count; i++) {
         const struct pool *pool = &table->pools.items[i];
         bool meant =

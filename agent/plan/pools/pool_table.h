@@ -79,7 +79,7 @@ typedef VEC(uint32_t) pool_order;
 
 /*
  * The pools that give a Service an address of the family without being asked for one by name: with
- * `wish.pool` those of that name, else those with autoAssign. A pool that names whom it is for
+ * `request.pool` those of that name, else those with autoAssign. A pool that names whom it is for
  * comes before those for everybody, lower priorities first; then the smaller pool, then by name.
  * Returns 0 or -ENOMEM.
  */

@@ -41,8 +41,8 @@ static void what_a_pod_lacks_has_a_code(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         AUTOFAULTS struct faults faults = { 0 };
         CLEANUP(document_freep) struct document *body = parse(cases[i].body);
-        struct pod_wish wish = { 0 };
-        assert_int_equal(pods_read_wish(body, &wish, &faults), -EBADMSG);
+        struct pod_request request = { 0 };
+        assert_int_equal(pods_read_request(body, &request, &faults), -EBADMSG);
         assert_only(&faults, cases[i].code);
     }
 }

@@ -251,7 +251,7 @@ static void an_event_says_who_has_the_address_that_a_status_names(void **state)
     const struct address_job *job = (const struct address_job *)fx->job;
     assert_int_equal(service_notes_count(&job->losses), 0);
 
-    /* Its own wish is no loss. */
+    /* Its own request is no loss. */
     text_done(&fx->events);
     put(fx, "{apiVersion: v1, kind: Service, metadata: {name: api, uid: u-api, resourceVersion: "
             "'99', annotations: {fingerpost.io/loadBalancerIPs: 203.0.113.5}}, spec: {type: "

@@ -232,7 +232,7 @@ static void no_order_of_answers_renews_in_vain(void **state)
 enum { START = 20000 };
 
 /* Two renewals that say the same would prove one another: the second is sent later. */
-static void no_two_wishes_say_the_same(void **state)
+static void no_two_requests_say_the_same(void **state)
 {
     (void)state;
     struct lease lease;
@@ -287,7 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_pace_is_kept_or_given_back),
         cmocka_unit_test(no_order_of_answers_renews_in_vain),
-        cmocka_unit_test(no_two_wishes_say_the_same),
+        cmocka_unit_test(no_two_requests_say_the_same),
         cmocka_unit_test(nothing_is_proved_after_a_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,7 +223,7 @@ static void ports_that_part_make_room_for_who_shares(void **state)
 }
 
 /* Of a Service of one family, too: no other address is what it asked for. */
-static void a_wish_of_both_families_is_for_who_has_both(void **state)
+static void a_request_of_both_families_is_for_who_has_both(void **state)
 {
     struct fixture *fx = *state;
     put_pool(fx->store, "lb", "addresses: [1.2.3.0/29, \"1000::/125\"]");
@@ -237,8 +237,8 @@ static void a_wish_of_both_families_is_for_who_has_both(void **state)
                    "c partner-missing outside-pools; ");
 }
 
-/* Words and deed are one: half a wish is none. What is held stays. */
-static void a_wish_that_is_half_readable_gets_nothing(void **state)
+/* Words and deed are one: half a request is none. What is held stays. */
+static void a_request_that_is_half_readable_gets_nothing(void **state)
 {
     struct fixture *fx = *state;
     put_pool(fx->store, "lb", "addresses: [192.0.2.1-192.0.2.9, \"2001:db8::/125\"]");
@@ -255,7 +255,7 @@ static void a_wish_that_is_half_readable_gets_nothing(void **state)
     assert_all(fx, "a 192.0.2.1; b wish-unreadable wish-unreadable; c wish-unreadable; ");
 }
 
-static void a_wish_of_the_other_family_is_not_replaced(void **state)
+static void a_request_of_the_other_family_is_not_replaced(void **state)
 {
     struct fixture *fx = *state;
     put_pool(fx->store, "lb", "addresses: [192.0.2.1-192.0.2.9, \"2001:db8::/125\"]");
@@ -460,9 +460,9 @@ int main(void)
         IT(who_names_a_resting_address_gets_it),
         IT(pending_ones_get_what_becomes_free),
         IT(ports_that_part_make_room_for_who_shares),
-        IT(a_wish_that_is_half_readable_gets_nothing),
-        IT(a_wish_of_both_families_is_for_who_has_both),
-        IT(a_wish_of_the_other_family_is_not_replaced),
+        IT(a_request_that_is_half_readable_gets_nothing),
+        IT(a_request_of_both_families_is_for_who_has_both),
+        IT(a_request_of_the_other_family_is_not_replaced),
         IT(policy_local_is_shared_with_one_selector),
         IT(what_is_shared_unevenly_is_kept_and_told),
         IT(a_pool_edit_that_keeps_them_moves_nothing),

@@ -5,10 +5,10 @@
  *
  * MetalLB has used two groups for its annotations, and we have our own; a cluster that changes over
  * may have several of them on one Service. The first that is there counts, and one that says
- * something else is a warning. A wish that can't be read is no lack of a wish: the Service would
- * get an address that its owner did not mean, so it gets none.
+ * something else is a warning. A request that can't be read is no lack of a request: the Service
+ * would get an address that its owner did not mean, so it gets none.
  */
-#include "model/services/service_wish.h"
+#include "model/services/service_request.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,10 +55,10 @@ static const char *keep_annotation(struct decoder *decoder, const char *name)
     return node ? decode_keep(decoder, node->text) : NULL;
 }
 
-static bool is_wished(const struct address_wish *wish, const struct ip *ip)
+static bool is_wished(const struct address_request *request, const struct ip *ip)
 {
-    for (uint32_t i = 0; i < wish->address_count; i++) {
-        if (ip_equal(&wish->addresses[i], ip))
+    for (uint32_t i = 0; i < request->address_count; i++) {
+        if (ip_equal(&request->addresses[i], ip))
             return true;
     }
     return false;
@@ -82,12 +82,12 @@ static void copy_part(const char *text, size_t length, char part[static IP_STRLE
 }
 
 static void decode_list_of_ips(struct decoder *decoder, const struct doc *node, const char *text,
-                               struct address_wish *wish)
+                               struct address_request *request)
 {
     struct ip *addresses = decode_alloc(decoder, WISHED_ADDRESSES_MAX, sizeof(*addresses));
     if (!addresses)
         return;
-    wish->addresses = addresses;
+    request->addresses = addresses;
     for (const char *end = text + strlen(text); text <= end;) {
         char part[IP_STRLEN], quoted[QUOTE_LEN];
         struct ip ip;
@@ -95,111 +95,114 @@ static void decode_list_of_ips(struct decoder *decoder, const struct doc *node, 
         copy_part(text, length, part);
         text += length + 1;
         if (ip_parse_strict(part, &ip) < 0 || ip_is_special(&ip)) {
-            wish->unreadable = true;
+            request->unreadable = true;
             decode_warning(decoder, node, service_address_unusable, .address = quote(part, quoted));
-        } else if (is_wished(wish, &ip)) {
+        } else if (is_wished(request, &ip)) {
             continue;
-        } else if (wish->address_count == WISHED_ADDRESSES_MAX) {
-            wish->unreadable = true;
+        } else if (request->address_count == WISHED_ADDRESSES_MAX) {
+            request->unreadable = true;
             decode_warning(decoder, node, service_addresses_too_many);
             return;
         } else {
-            addresses[wish->address_count++] = ip;
+            addresses[request->address_count++] = ip;
         }
     }
 }
 
 static void decode_addresses(struct decoder *decoder, const struct doc *spec,
-                             struct address_wish *wish)
+                             struct address_request *request)
 {
     const struct doc *node = find_annotation(decoder, LOAD_BALANCER_IPS);
     const struct doc *field = doc_get(spec, "loadBalancerIP");
     const char *old = decode_text(decoder, field);
     char quoted[QUOTE_LEN];
     if (node) {
-        decode_list_of_ips(decoder, node, node->text, wish);
+        decode_list_of_ips(decoder, node, node->text, request);
         if (old && *old && strcmp(old, node->text) != 0)
             decode_warning(decoder, field, object_field_overruled, .text = quote(old, quoted),
                            .other = node->key);
     } else if (old && *old) {
-        decode_list_of_ips(decoder, field, old, wish);
+        decode_list_of_ips(decoder, field, old, request);
     }
 }
 
 static void decode_families(struct decoder *decoder, const struct doc *spec,
-                            struct address_wish *wish)
+                            struct address_request *request)
 {
     static const char *const policies[] = { "SingleStack", "PreferDualStack", "RequireDualStack",
                                             NULL };
     static const char *const families[] = { "IPv4", "IPv6", NULL };
-    wish->policy =
+    request->policy =
         (enum family_policy)decode_word(decoder, doc_get(spec, "ipFamilyPolicy"), policies);
     doc_each(family, decode_list(decoder, doc_get(spec, "ipFamilies"))) {
         bool v6 = decode_word(decoder, family, families) == 1;
-        wish->v6 |= v6;
-        wish->v4 |= !v6;
+        request->v6 |= v6;
+        request->v4 |= !v6;
     }
 }
 
-void service_wish_decode(struct decoder *decoder, const struct doc *spec, struct address_wish *wish)
+void service_request_decode(struct decoder *decoder, const struct doc *spec,
+                            struct address_request *request)
 {
-    decode_addresses(decoder, spec, wish);
-    wish->pool = keep_annotation(decoder, ADDRESS_POOL);
-    wish->sharing_key = keep_annotation(decoder, ALLOW_SHARED_IP);
-    if (wish->sharing_key)
-        wish->selector =
-            decode_label_map(decoder, doc_get(spec, "selector"), &wish->selector_count);
-    decode_families(decoder, spec, wish);
+    decode_addresses(decoder, spec, request);
+    request->pool = keep_annotation(decoder, ADDRESS_POOL);
+    request->sharing_key = keep_annotation(decoder, ALLOW_SHARED_IP);
+    if (request->sharing_key)
+        request->selector =
+            decode_label_map(decoder, doc_get(spec, "selector"), &request->selector_count);
+    decode_families(decoder, spec, request);
 }
 
-bool service_wishes_have_one_selector(const struct address_wish *a, const struct address_wish *b)
+bool service_requests_have_one_selector(const struct address_request *a,
+                                        const struct address_request *b)
 {
     return labels_equal(a->selector, a->selector_count, b->selector, b->selector_count);
 }
 
-bool service_wish_equal(const struct address_wish *a, const struct address_wish *b)
+bool service_request_equal(const struct address_request *a, const struct address_request *b)
 {
     return ips_equal(a->addresses, a->address_count, b->addresses, b->address_count) &&
            a->unreadable == b->unreadable && text_equal(a->pool, b->pool) &&
-           text_equal(a->sharing_key, b->sharing_key) && service_wishes_have_one_selector(a, b) &&
+           text_equal(a->sharing_key, b->sharing_key) && service_requests_have_one_selector(a, b) &&
            a->v4 == b->v4 && a->v6 == b->v6 && a->policy == b->policy;
 }
 
 /* What could not be read is written as something that can't be, so that it stays so. */
-void service_wish_encode_annotations(const struct address_wish *wish, struct json *json)
+void service_request_encode_annotations(const struct address_request *request, struct json *json)
 {
     AUTOTEXT struct text list = { 0 };
-    for (uint32_t i = 0; i < wish->address_count; i++) {
+    for (uint32_t i = 0; i < request->address_count; i++) {
         char buffer[IP_STRLEN];
-        text_addf(&list, "%s%s", i ? "," : "", ip_str(&wish->addresses[i], buffer));
+        text_addf(&list, "%s%s", i ? "," : "", ip_str(&request->addresses[i], buffer));
     }
-    if (wish->unreadable)
-        text_addf(&list, "%s%s", wish->address_count ? "," : "", "unusable");
-    if (wish->address_count || wish->unreadable)
+    if (request->unreadable)
+        text_addf(&list, "%s%s", request->address_count ? "," : "", "unusable");
+    if (request->address_count || request->unreadable)
         json_string(json, OURS LOAD_BALANCER_IPS, text_str(&list));
-    if (wish->pool)
-        json_string(json, OURS ADDRESS_POOL, wish->pool);
-    if (wish->sharing_key)
-        json_string(json, OURS ALLOW_SHARED_IP, wish->sharing_key);
+    if (request->pool)
+        json_string(json, OURS ADDRESS_POOL, request->pool);
+    if (request->sharing_key)
+        json_string(json, OURS ALLOW_SHARED_IP, request->sharing_key);
     json->out->failed |= list.failed;
 }
 
-void service_wish_encode(const struct address_wish *wish, struct json *json)
+void service_request_encode(const struct address_request *request, struct json *json)
 {
-    if (wish->v4 || wish->v6) {
+    if (request->v4 || request->v6) {
         json_begin_array(json, "ipFamilies");
-        if (wish->v4)
+        if (request->v4)
             json_string(json, NULL, "IPv4");
-        if (wish->v6)
+        if (request->v6)
             json_string(json, NULL, "IPv6");
         json_end_array(json);
     }
-    if (wish->selector_count) {
+    if (request->selector_count) {
         json_begin_object(json, "selector");
-        encode_labels(json, wish->selector, wish->selector_count);
+        encode_labels(json, request->selector, request->selector_count);
         json_end_object(json);
     }
-    if (wish->policy != FAMILY_SINGLE)
+    if (request->policy != FAMILY_SINGLE)
         json_string(json, "ipFamilyPolicy",
-                    wish->policy == FAMILY_REQUIRE_DUAL ? "RequireDualStack" : "PreferDualStack");
+                    request->policy == FAMILY_REQUIRE_DUAL ? "RequireDualStack"
+                                                           : "PreferDualStack");
 }

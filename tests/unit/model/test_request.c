@@ -5,7 +5,7 @@
 #include "decoded.h"
 #include "model/services/service.h"
 
-static struct decoded decode_wish(const char *annotations, const char *spec)
+static struct decoded decode_request(const char *annotations, const char *spec)
 {
     char text[1024];
     snprintf(text, sizeof(text),
@@ -15,12 +15,12 @@ static struct decoded decode_wish(const char *annotations, const char *spec)
     return decode_yaml(text);
 }
 
-static void assert_ips(const struct address_wish *wish, const char *expected)
+static void assert_ips(const struct address_request *request, const char *expected)
 {
     char text[256] = "", buffer[IP_STRLEN];
-    for (uint32_t i = 0; i < wish->address_count; i++)
+    for (uint32_t i = 0; i < request->address_count; i++)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? "," : "",
-                 ip_str(&wish->addresses[i], buffer));
+                 ip_str(&request->addresses[i], buffer));
     assert_string_equal(text, expected);
 }
 
@@ -34,45 +34,45 @@ static void all_groups_are_read(void **state)
                  "%s/loadBalancerIPs: ' 192.0.2.7 ,2001:db8::7,192.0.2.7', %s/address-pool: lb, "
                  "%s/allow-shared-ip: key",
                  groups[i], groups[i], groups[i]);
-        AUTODECODED struct decoded decoded = decode_wish(text, "");
+        AUTODECODED struct decoded decoded = decode_request(text, "");
         assert_decoded(&decoded, 0);
-        const struct address_wish *wish = &to_service(decoded.object)->wish;
-        assert_ips(wish, "192.0.2.7,2001:db8::7");
-        assert_string_equal(wish->pool, "lb");
-        assert_string_equal(wish->sharing_key, "key");
-        assert_false(wish->unreadable);
+        const struct address_request *request = &to_service(decoded.object)->request;
+        assert_ips(request, "192.0.2.7,2001:db8::7");
+        assert_string_equal(request->pool, "lb");
+        assert_string_equal(request->sharing_key, "key");
+        assert_false(request->unreadable);
     }
 }
 
-static void without_any_there_is_no_wish(void **state)
+static void without_any_there_is_no_request(void **state)
 {
     (void)state;
-    AUTODECODED struct decoded decoded = decode_wish(
+    AUTODECODED struct decoded decoded = decode_request(
         "metallb.io/loadBalancerIPs: '', metallb.io/address-pool: ''", ", loadBalancerIP: ''");
     assert_decoded(&decoded, 0);
-    const struct address_wish *wish = &to_service(decoded.object)->wish;
-    assert_int_equal(wish->address_count, 0);
-    assert_false(wish->unreadable || wish->v4 || wish->v6);
-    assert_null(wish->pool);
-    assert_null(wish->sharing_key);
-    assert_int_equal(wish->policy, FAMILY_SINGLE);
+    const struct address_request *request = &to_service(decoded.object)->request;
+    assert_int_equal(request->address_count, 0);
+    assert_false(request->unreadable || request->v4 || request->v6);
+    assert_null(request->pool);
+    assert_null(request->sharing_key);
+    assert_int_equal(request->policy, FAMILY_SINGLE);
 }
 
 static void the_first_group_counts_and_the_rest_is_said(void **state)
 {
     (void)state;
     AUTODECODED struct decoded decoded =
-        decode_wish("metallb.io/loadBalancerIPs: 192.0.2.8, fingerpost.io/loadBalancerIPs: "
-                    "192.0.2.7, metallb.universe.tf/loadBalancerIPs: 192.0.2.7",
-                    ", loadBalancerIP: 192.0.2.9");
+        decode_request("metallb.io/loadBalancerIPs: 192.0.2.8, fingerpost.io/loadBalancerIPs: "
+                       "192.0.2.7, metallb.universe.tf/loadBalancerIPs: 192.0.2.7",
+                       ", loadBalancerIP: 192.0.2.9");
     assert_decoded(&decoded, 2);
-    assert_ips(&to_service(decoded.object)->wish, "192.0.2.7");
+    assert_ips(&to_service(decoded.object)->request, "192.0.2.7");
     for (size_t i = 0; i < 2; i++)
         assert_non_null(strstr(decoded.warnings.list.items[i].message,
                                "says something else than fingerpost.io/loadBalancerIPs"));
 }
 
-static void what_cannot_be_read_is_no_lack_of_a_wish(void **state)
+static void what_cannot_be_read_is_no_lack_of_a_request(void **state)
 {
     (void)state;
     static const char *const bad[] = { "x",          "192.0.2.7,", "127.0.0.1", "192.0.2.0/24",
@@ -80,22 +80,22 @@ static void what_cannot_be_read_is_no_lack_of_a_wish(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         char text[128];
         snprintf(text, sizeof(text), "metallb.io/loadBalancerIPs: '%s'", bad[i]);
-        AUTODECODED struct decoded decoded = decode_wish(text, "");
+        AUTODECODED struct decoded decoded = decode_request(text, "");
         assert_decoded(&decoded, i == 5 ? 2 : 1);
-        assert_true(to_service(decoded.object)->wish.unreadable);
+        assert_true(to_service(decoded.object)->request.unreadable);
         assert_non_null(strstr(decoded.warnings.list.items[0].message,
                                "is given no address until this is fixed"));
     }
 }
 
-/* Every spelling is one of two: all of it is read, or the whole wish is unreadable. */
-static void a_wish_is_read_as_a_whole(void **state)
+/* Every spelling is one of two: all of it is read, or the whole request is unreadable. */
+static void a_request_is_read_as_a_whole(void **state)
 {
     (void)state;
     static const struct {
         const char *text, *ips;
         bool unreadable;
-    } wishes[] = {
+    } requests[] = {
         { "1.2.3.4,1000::1", "1.2.3.4,1000::1", false },
         { "1000::1,1.2.3.4", "1000::1,1.2.3.4", false },
         { "1.2.3.4,1000::x", "1.2.3.4", true },
@@ -126,15 +126,15 @@ static void a_wish_is_read_as_a_whole(void **state)
         { "1000:0000:0000:0000:0000:0000:192.168.100.1009", "", true },
         { "1000:0000:0000:0000:0000:0000:192.168.100.100/64", "", true },
     };
-    for (size_t i = 0; i < ARRAY_SIZE(wishes); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
         char text[128];
-        snprintf(text, sizeof(text), "metallb.io/loadBalancerIPs: \"%s\"", wishes[i].text);
-        AUTODECODED struct decoded decoded = decode_wish(text, "");
-        const struct address_wish *wish = &to_service(decoded.object)->wish;
-        if (wish->unreadable != wishes[i].unreadable)
-            fail_msg("%s: unreadable is %d", wishes[i].text, wish->unreadable);
-        assert_decoded(&decoded, wishes[i].unreadable);
-        assert_ips(wish, wishes[i].ips);
+        snprintf(text, sizeof(text), "metallb.io/loadBalancerIPs: \"%s\"", requests[i].text);
+        AUTODECODED struct decoded decoded = decode_request(text, "");
+        const struct address_request *request = &to_service(decoded.object)->request;
+        if (request->unreadable != requests[i].unreadable)
+            fail_msg("%s: unreadable is %d", requests[i].text, request->unreadable);
+        assert_decoded(&decoded, requests[i].unreadable);
+        assert_ips(request, requests[i].ips);
     }
 }
 
@@ -146,25 +146,25 @@ static void no_more_than_sixteen(void **state)
     for (int i = 2; i <= WISHED_ADDRESSES_MAX + 1; i++)
         text_addf(&text, ",192.0.2.%d", i);
     text_add(&text, "'");
-    AUTODECODED struct decoded decoded = decode_wish(text_str(&text), "");
+    AUTODECODED struct decoded decoded = decode_request(text_str(&text), "");
     assert_decoded(&decoded, 1);
-    assert_true(to_service(decoded.object)->wish.unreadable);
-    assert_int_equal(to_service(decoded.object)->wish.address_count, WISHED_ADDRESSES_MAX);
+    assert_true(to_service(decoded.object)->request.unreadable);
+    assert_int_equal(to_service(decoded.object)->request.address_count, WISHED_ADDRESSES_MAX);
 }
 
 static void families_and_their_policy(void **state)
 {
     (void)state;
     AUTODECODED struct decoded decoded =
-        decode_wish("a: b", ", loadBalancerIP: 192.0.2.9, ipFamilies: [IPv6, IPv4], "
-                            "ipFamilyPolicy: RequireDualStack");
+        decode_request("a: b", ", loadBalancerIP: 192.0.2.9, ipFamilies: [IPv6, IPv4], "
+                               "ipFamilyPolicy: RequireDualStack");
     assert_decoded(&decoded, 0);
-    const struct address_wish *wish = &to_service(decoded.object)->wish;
-    assert_ips(wish, "192.0.2.9");
-    assert_true(wish->v4 && wish->v6);
-    assert_int_equal(wish->policy, FAMILY_REQUIRE_DUAL);
+    const struct address_request *request = &to_service(decoded.object)->request;
+    assert_ips(request, "192.0.2.9");
+    assert_true(request->v4 && request->v6);
+    assert_int_equal(request->policy, FAMILY_REQUIRE_DUAL);
 
-    AUTODECODED struct decoded wrong = decode_wish("a: b", ", ipFamilies: [IPv5]");
+    AUTODECODED struct decoded wrong = decode_request("a: b", ", ipFamilies: [IPv5]");
     assert_refused(&wrong, 1);
 }
 
@@ -185,10 +185,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_groups_are_read),
-        cmocka_unit_test(without_any_there_is_no_wish),
+        cmocka_unit_test(without_any_there_is_no_request),
         cmocka_unit_test(the_first_group_counts_and_the_rest_is_said),
-        cmocka_unit_test(what_cannot_be_read_is_no_lack_of_a_wish),
-        cmocka_unit_test(a_wish_is_read_as_a_whole),
+        cmocka_unit_test(what_cannot_be_read_is_no_lack_of_a_request),
+        cmocka_unit_test(a_request_is_read_as_a_whole),
         cmocka_unit_test(no_more_than_sixteen),
         cmocka_unit_test(families_and_their_policy),
         cmocka_unit_test(labels_are_kept),
