@@ -13,7 +13,7 @@ struct nat_plane;
 
 struct board {
     enum standing standing; /* standing/standing.h: whether this node takes part in service */
-    struct nat_leads leads; /* NAT: to svc0; ifindex 0: NAT is off, or svc0 is not there */
+    struct nat_svc0 leads;  /* NAT: to svc0; ifindex 0: NAT is off, or svc0 is not there */
     struct default_sources defaults; /* NAT: this node's addresses towards the default routes */
     const struct sorted *proofs;     /* NAT: struct proof, by address; NULL: nothing is proved */
     const struct sorted *service_proofs;         /* NAT: struct service_proof; NULL: likewise */

@@ -44,9 +44,9 @@ struct round {
     bool may_remove; /* the source has synced: what it does not name may be removed */
 
     /* Said by engines, to those behind them in the table and to all in later stages. */
-    ip_list losses;   /* addresses that write will stop serving, sorted: they are withdrawn first */
-    ip_list touched;  /* addresses whose service or proof changed; duplicates possible */
-    bool leads_moved; /* the leads to svc0 changed (board.h) */
+    ip_list losses;  /* addresses that write will stop serving, sorted: they are withdrawn first */
+    ip_list touched; /* addresses whose service or proof changed; duplicates possible */
+    bool svc0_moved; /* the leads to svc0 changed (board.h) */
     bool routes_moved; /* routes were written: what is announced may be something else */
 
     /* Said by engines, to the schedule. */

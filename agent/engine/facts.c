@@ -21,7 +21,7 @@ static bool has_other_rules(const struct kernel *kernel)
 }
 
 struct node_facts node_facts_of(const struct config *config, const struct store *store,
-                                const struct kernel *kernel, const struct nat_leads *leads,
+                                const struct kernel *kernel, const struct nat_svc0 *leads,
                                 const struct default_sources *defaults)
 {
     return (struct node_facts){
@@ -31,7 +31,7 @@ struct node_facts node_facts_of(const struct config *config, const struct store 
         .local_networks = kernel_local_networks(kernel),
         .link_addresses = kernel_link_addresses(kernel),
         .links = kernel_links(kernel),
-        .nat_leads = leads->ifindex ? leads : NULL,
+        .nat_svc0 = leads->ifindex ? leads : NULL,
         .other_rules = has_other_rules(kernel),
         .default_source = { defaults->v4, defaults->v6 },
     };

@@ -15,5 +15,5 @@
  * there.
  */
 struct node_facts node_facts_of(const struct config *config, const struct store *store,
-                                const struct kernel *kernel, const struct nat_leads *leads,
+                                const struct kernel *kernel, const struct nat_svc0 *leads,
                                 const struct default_sources *defaults);

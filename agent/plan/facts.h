@@ -21,7 +21,7 @@
  * How this node's own packets to service addresses go while NAT is on: to svc0, where a program
  * takes them, with the node's address as their source.
  */
-struct nat_leads {
+struct nat_svc0 {
     uint32_t ifindex; /* svc0's */
     struct ip v4, v6; /* IP_NONE: none of that family, the kernel chooses */
 };
@@ -34,7 +34,7 @@ struct node_facts {
     const struct sorted *local_networks; /* of these the networks of more than one address; a few */
     const struct sorted *link_addresses; /* struct link_address: of this node; NULL: not known */
     const struct sorted *links;          /* struct link; NULL: not known */
-    const struct nat_leads *nat_leads;   /* NULL: NAT is off, or svc0 is not there */
+    const struct nat_svc0 *nat_svc0;     /* NULL: NAT is off, or svc0 is not there */
     bool gateway_retires; /* it served Egresses until a moment ago: that none is left is no fault */
     bool other_rules;     /* the kernel has ip rules beside its own three and ours */
     /* This node's source address towards the default route: IPv4, IPv6; IP_NONE: none, unknown. */

@@ -129,7 +129,7 @@ int egress_gateway_follow(struct egress_gateway_side *side, const struct node_fa
         r = kernel_default_sources(kernel, &defaults);
     if (r < 0)
         return r;
-    const struct nat_leads node = plan_nat_leads(facts, ANY_LINK, &defaults);
+    const struct nat_svc0 node = plan_nat_svc0(facts, ANY_LINK, &defaults);
     if (!side->settings.port)
         side->drain_ms = 0; /* the drain can be followed from now on */
     side->settings = (struct egress_gate_settings){

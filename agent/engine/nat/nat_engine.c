@@ -200,17 +200,17 @@ static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
 static int observe_node(struct nat_engine *nat, struct round *round)
 {
     const struct node_facts facts = nat_state_facts(nat);
-    const struct nat_leads before = nat->board->leads, *now = &nat->node.leads;
+    const struct nat_svc0 before = nat->board->leads, *now = &nat->node.leads;
     bool ports_moved = false;
     int r = nat->plane ? nat_node_follow(&nat->node, &facts, nat->kernel, nat->status) : 0;
     if (r < 0)
         return r;
     nat->board->leads = *now;
     nat->board->defaults = nat->node.defaults;
-    round->leads_moved |= before.ifindex != now->ifindex || !ip_equal(&before.v4, &now->v4) ||
-                          !ip_equal(&before.v6, &now->v6);
+    round->svc0_moved |= before.ifindex != now->ifindex || !ip_equal(&before.v4, &now->v4) ||
+                         !ip_equal(&before.v6, &now->v6);
     r = follow_node_ports(nat, &ports_moved);
-    nat->work.all |= round->leads_moved || ports_moved || nat->node.own_moved;
+    nat->work.all |= round->svc0_moved || ports_moved || nat->node.own_moved;
     nat->node.own_moved = false;
     return r;
 }

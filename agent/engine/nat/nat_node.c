@@ -102,7 +102,7 @@ static int follow_svc0(struct nat_node *node, const struct node_facts *facts, st
         r = kernel_default_sources(kernel, &node->defaults);
     if (r < 0)
         return r;
-    struct nat_leads leads = plan_nat_leads(facts, found.ifindex, &node->defaults);
+    struct nat_svc0 leads = plan_nat_svc0(facts, found.ifindex, &node->defaults);
     node->moved |= leads.ifindex != node->leads.ifindex || !ip_equal(&leads.v4, &node->leads.v4) ||
                    !ip_equal(&leads.v6, &node->leads.v6);
     node->leads = leads;

@@ -26,8 +26,8 @@ struct nat_node {
     struct nat_settings settings;
     struct {
         struct ip v4, v6;
-    } named;                /* the addresses that the Node object gives it; IP_NONE: none */
-    struct nat_leads leads; /* to svc0; ifindex 0: svc0 is not there */
+    } named;               /* the addresses that the Node object gives it; IP_NONE: none */
+    struct nat_svc0 leads; /* to svc0; ifindex 0: svc0 is not there */
     struct probe_origins origins;
     struct default_sources defaults;
     enum nat_rank rank;  /* how our programs stood at the hooks when they were looked at */

@@ -227,7 +227,7 @@ static int write_routes(struct engine *engine, struct round *round)
 {
     struct route_engine *routes = to_routes(engine);
     struct route_work *work = &routes->work;
-    work->all |= round->all || round->leads_moved;
+    work->all |= round->all || round->svc0_moved;
     work->may_remove = round->may_remove;
     round->full |= work->all;
     int r = vec_append(&work->addresses, &round->touched);

@@ -123,7 +123,7 @@ static void count_row(struct route_status *status, const struct address_row *row
 {
     if (!row)
         return;
-    bool guard_route = row->guarded || row->lead.ifindex;
+    bool guard_route = row->guarded || row->svc0_route.ifindex;
     status->wanted += (uint32_t)((is_announced(row) + guard_route) * by);
     *(is_announced(row) ? &status->announced : &status->withheld) += (uint32_t)by;
     status->held += (uint32_t)((row->reason == REASON_HELD_DOWN) * by);

@@ -72,8 +72,8 @@ static bool is_led(const struct node_facts *facts, const struct address_row *row
 {
     if (row->foreign || row->gateway || row->claim_count == 0)
         return false;
-    return row->lead.ifindex ||
-           (row->reason > REASON_OTHER_CLASS && lead_covers(facts, &row->address));
+    return row->svc0_route.ifindex ||
+           (row->reason > REASON_OTHER_CLASS && svc0_route_covers(facts, &row->address));
 }
 
 /* Returns 1 if the kernel would lead it elsewhere, 0, or -errno. What keeps our own route away is
@@ -106,7 +106,7 @@ static ssize_t ask_rows(struct route_engine *engine, const struct node_facts *fa
     struct shadowed *shadowed = &engine->shadowed;
     for (; index < engine->plan.addresses.count && count > 0; index++) {
         const struct address_row *row = row_at(engine, index);
-        const uint32_t svc0 = lead_to_svc0(facts, row->address.family).ifindex;
+        const uint32_t svc0 = svc0_route_of(facts, row->address.family).ifindex;
         if (net && !prefix_contains(net, &row->address))
             break;
         if (!svc0 || !is_led(facts, row) || is_found(shadowed, &row->address))
@@ -210,7 +210,7 @@ int shadowed_judge(struct route_engine *engine, const struct route_work *work, i
     if (doubt_rows(shadowed, work) < 0)
         return -ENOMEM;
     shadowed->all |= work->all;
-    if (!facts.nat_leads) {
+    if (!facts.nat_svc0) {
         vec_clear(&shadowed->nets);
         vec_clear(&shadowed->found);
         shadowed->all = shadowed->walking = false;

@@ -24,12 +24,12 @@ int plan_nat_hooks(const struct link_facts *facts, nat_attachment_list *ret_want
 uint32_t plan_svc0_mtu(const struct link_facts *facts);
 
 /*
- * The leads of the node's own packets (struct nat_leads of facts.h) by svc0 `ifindex`: from the
+ * The leads of the node's own packets (struct nat_svc0 of facts.h) by svc0 `ifindex`: from the
  * primary address of the Node object, if it is one of this node's; else from the default route's.
  * Of the facts store, config and local_prefixes are read; without the latter any is this node's.
  */
-struct nat_leads plan_nat_leads(const struct node_facts *facts, uint32_t ifindex,
-                                const struct default_sources *defaults);
+struct nat_svc0 plan_nat_svc0(const struct node_facts *facts, uint32_t ifindex,
+                              const struct default_sources *defaults);
 
 /* The source addresses of what leaves an interface masqueraded, and nat_interface_value.back. */
 struct nat_interface {
@@ -44,7 +44,7 @@ typedef VEC(struct nat_interface) nat_interface_list; /* sorted by ifindex */
  * `addresses`: struct link_address. Returns 0 or -ENOMEM.
  */
 int plan_nat_interfaces(const struct sorted *links, const struct sorted *addresses,
-                        const struct default_sources *defaults, const struct nat_leads *leads,
+                        const struct default_sources *defaults, const struct nat_svc0 *leads,
                         nat_interface_list *ret_interfaces);
 
 /*

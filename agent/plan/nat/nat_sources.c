@@ -26,10 +26,10 @@ static struct ip node_source(const struct node_facts *facts, uint8_t family,
     return primary && is_local(facts->local_prefixes, primary) ? *primary : *otherwise;
 }
 
-struct nat_leads plan_nat_leads(const struct node_facts *facts, uint32_t ifindex,
-                                const struct default_sources *defaults)
+struct nat_svc0 plan_nat_svc0(const struct node_facts *facts, uint32_t ifindex,
+                              const struct default_sources *defaults)
 {
-    return (struct nat_leads){
+    return (struct nat_svc0){
         .ifindex = ifindex,
         .v4 = node_source(facts, IP_V4, &defaults->v4),
         .v6 = node_source(facts, IP_V6, &defaults->v6),
@@ -68,11 +68,11 @@ static struct ip source_on(const struct sorted *addresses, uint32_t ifindex,
 }
 
 int plan_nat_interfaces(const struct sorted *links, const struct sorted *addresses,
-                        const struct default_sources *defaults, const struct nat_leads *leads,
+                        const struct default_sources *defaults, const struct nat_svc0 *leads,
                         nat_interface_list *ret_interfaces)
 {
-    static const struct nat_leads none = { 0 };
-    const struct nat_leads *node = leads ? leads : &none;
+    static const struct nat_svc0 none = { 0 };
+    const struct nat_svc0 *node = leads ? leads : &none;
     nat_interface_list interfaces = { 0 };
     int r = vec_reserve(&interfaces, links->count);
     if (r < 0)

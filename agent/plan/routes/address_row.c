@@ -214,13 +214,13 @@ static void guard_row(const struct node_facts *facts, bool may_announce, bool is
 {
     bool served = row->reason > REASON_OTHER_CLASS; /* for one of the services at least */
     const struct service *owner = claim_cluster_ip_owner(facts, &row->address);
-    row->foreign = facts->nat_leads && owner && lead_covers(facts, &row->address) &&
+    row->foreign = facts->nat_svc0 && owner && svc0_route_covers(facts, &row->address) &&
                    claim_service(facts->config, owner) == REASON_OTHER_PROXY;
     if (!served || row->foreign || is_real)
         return;
     row->guarded = may_announce;
-    if (row->guarded || !lead_covers(facts, &row->address))
-        row->lead = lead_to_svc0(facts, row->address.family);
+    if (row->guarded || !svc0_route_covers(facts, &row->address))
+        row->svc0_route = svc0_route_of(facts, row->address.family);
 }
 
 /* Judges each candidate. */

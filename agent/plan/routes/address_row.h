@@ -7,7 +7,7 @@
 
 #include "base/fault.h"
 #include "model/services/service.h"
-#include "plan/nat/lead.h"
+#include "plan/nat/svc0_route.h"
 #include "plan/routes/address_reason.h"
 #include "plan/routes/route_inputs.h"
 
@@ -24,11 +24,11 @@ struct claim {
 struct address_row {
     struct ip address;
     enum address_reason reason;
-    const char *of;        /* as in the claim that came furthest */
-    uint8_t protocol;      /* in the export table, if announced */
-    bool guarded;          /* this node may announce it: unmapped ports must not loop */
-    bool usable;           /* would be announced but for hold-down */
-    struct lead lead;      /* NAT serves it: guarded, or for the node's own packets alone */
+    const char *of;               /* as in the claim that came furthest */
+    uint8_t protocol;             /* in the export table, if announced */
+    bool guarded;                 /* this node may announce it: unmapped ports must not loop */
+    bool usable;                  /* would be announced but for hold-down */
+    struct svc0_route svc0_route; /* NAT serves it: guarded, or for the node's own packets alone */
     bool gateway;          /* an egress gateway's, and no Service's; then its guard is in main */
     bool by_nodes;         /* other Nodes' objects have a say: shared_ports.h */
     bool foreign;          /* another proxy's, in a network that is led to svc0: it is not */

@@ -44,14 +44,14 @@ static uint32_t first_metric(const struct ip *ip)
 
 /* What leads a network or address to svc0. */
 static struct route led_route(const struct route_plan *plan, struct prefix prefix,
-                              const struct lead *lead)
+                              const struct svc0_route *svc0_route)
 {
-    struct route route = plan->led_by_rule
+    struct route route = plan->svc0_by_rule
                              ? guard_route(ROUTE_TABLE_GUARD, prefix, plain_metric(&prefix.ip))
                              : guard_route(ROUTE_TABLE_MAIN, prefix, first_metric(&prefix.ip));
     route.type = RTN_UNICAST;
-    route.ifindex = lead->ifindex;
-    route.source = lead->source;
+    route.ifindex = svc0_route->ifindex;
+    route.source = svc0_route->source;
     return route;
 }
 
@@ -65,7 +65,7 @@ static struct route foreign_route(struct prefix prefix)
 
 struct route net_route(const struct route_plan *plan, const struct net_row *row)
 {
-    return led_route(plan, row->prefix, &row->lead);
+    return led_route(plan, row->prefix, &row->svc0_route);
 }
 
 bool direct_route(const struct direct_row *row, struct route *ret_route)
@@ -101,8 +101,8 @@ int address_routes(const struct config *config, const struct route_plan *plan,
         ret_routes[count++] = export_route(config, prefix, row->protocol);
     if (row->gateway && row->guarded)
         ret_routes[count++] = guard_route(ROUTE_TABLE_MAIN, prefix, ROUTE_METRIC_GUARD);
-    else if (row->lead.ifindex)
-        ret_routes[count++] = led_route(plan, prefix, &row->lead);
+    else if (row->svc0_route.ifindex)
+        ret_routes[count++] = led_route(plan, prefix, &row->svc0_route);
     else if (row->foreign)
         ret_routes[count++] = foreign_route(prefix);
     else if (row->guarded)
@@ -244,11 +244,11 @@ struct guarding {
 };
 
 static void note_guard(const struct route_plan *plan, struct guarding guarding[static 2],
-                       uint8_t family, bool guarded, const struct lead *lead)
+                       uint8_t family, bool guarded, const struct svc0_route *svc0_route)
 {
     struct guarding *of = &guarding[family == IP_V4 ? 0 : 1];
-    of->any |= lead->ifindex ? plan->led_by_rule : guarded;
-    of->led |= lead->ifindex && plan->led_by_rule;
+    of->any |= svc0_route->ifindex ? plan->svc0_by_rule : guarded;
+    of->led |= svc0_route->ifindex && plan->svc0_by_rule;
 }
 
 int plan_rule_list(const struct route_plan *plan, rule_list *ret_rules)
@@ -258,9 +258,9 @@ int plan_rule_list(const struct route_plan *plan, rule_list *ret_rules)
     AUTOVEC rule_list rules = { 0 };
     sorted_each(struct address_row *const, row, &plan->addresses)
         note_guard(plan, guarding, (*row)->address.family, (*row)->guarded && !(*row)->gateway,
-                   &(*row)->lead);
+                   &(*row)->svc0_route);
     sorted_each(const struct net_row, row, &plan->nets)
-        note_guard(plan, guarding, row->prefix.ip.family, false, &row->lead);
+        note_guard(plan, guarding, row->prefix.ip.family, false, &row->svc0_route);
 
     int r = vec_reserve(&rules, 2);
     if (r < 0)

@@ -52,7 +52,7 @@ void route_plan_done(struct route_plan *plan)
     sorted_done(&plan->direct);
 }
 
-bool plan_lead(const struct node_facts *facts, const struct route_plan *plan)
+bool plan_svc0_route(const struct node_facts *facts, const struct route_plan *plan)
 {
     return facts->other_rules || plan->foreign;
 }
@@ -217,7 +217,7 @@ static int batch_direct(struct route_plan *plan, const struct route_update *upda
 }
 
 /* Puts the draft into the plan. What can fail comes first. */
-static int commit(struct route_plan *plan, struct draft *draft, bool led_by_rule)
+static int commit(struct route_plan *plan, struct draft *draft, bool svc0_by_rule)
 {
     struct route_update *update = &draft->update;
     CLEANUP(batch_done) struct batch addresses = { 0 }, direct = { 0 };
@@ -229,7 +229,7 @@ static int commit(struct route_plan *plan, struct draft *draft, bool led_by_rule
     sorted_merge_finish(&plan->addresses, &addresses.merging);
     sorted_merge_finish(&plan->direct, &direct.merging);
     plan->foreign = draft->foreign;
-    plan->led_by_rule = led_by_rule;
+    plan->svc0_by_rule = svc0_by_rule;
     if (update->blocks) {
         update->blocks_before = plan->blocks;
         plan->blocks = TAKE_STRUCT(draft->blocks);
@@ -258,8 +258,9 @@ int route_plan_update(struct route_plan *plan, const struct route_inputs *inputs
     r = draft_addresses(plan, inputs, &addresses, &draft);
     if (r < 0)
         return r;
-    bool led_by_rule = plan_lead(inputs->node, &(struct route_plan){ .foreign = draft.foreign });
-    update->all = scope->all || led_by_rule != plan->led_by_rule;
+    bool svc0_by_rule =
+        plan_svc0_route(inputs->node, &(struct route_plan){ .foreign = draft.foreign });
+    update->all = scope->all || svc0_by_rule != plan->svc0_by_rule;
     update->blocks = update->all || scope->blocks;
     update->nets = update->all;
     update->direct = update->all || scope->direct;
@@ -272,7 +273,7 @@ int route_plan_update(struct route_plan *plan, const struct route_inputs *inputs
     r = draft_direct(plan, inputs->node, scope, &draft);
     if (r < 0)
         return r;
-    r = commit(plan, &draft, led_by_rule);
+    r = commit(plan, &draft, svc0_by_rule);
     if (r < 0)
         return r;
     *ret_update = TAKE_STRUCT(draft.update);

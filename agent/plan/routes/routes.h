@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "plan/nat/lead.h"
+#include "plan/nat/svc0_route.h"
 #include "plan/pods/block_row.h"
 #include "plan/routes/address_row.h"
 #include "plan/routes/direct_row.h"
@@ -24,19 +24,19 @@ struct route_plan {
     /*
      * What is led to svc0 stands in the guard table behind our rule, not in main: because there
      * are other rules already, which might pass main by, or addresses that are left out (foreign).
-     * plan_lead() decides.
+     * plan_svc0_route() decides.
      */
-    bool led_by_rule;
+    bool svc0_by_rule;
 };
 
 void route_plan_init(struct route_plan *plan);
 void route_plan_done(struct route_plan *plan);
 
 /*
- * Where what is led to svc0 stands, for route_plan.led_by_rule: true if in the guard table. Of the
+ * Where what is led to svc0 stands, for route_plan.svc0_by_rule: true if in the guard table. Of the
  * plan `foreign` is read. When the answer changes, every route that leads to svc0 changes too.
  */
-bool plan_lead(const struct node_facts *facts, const struct route_plan *plan);
+bool plan_svc0_route(const struct node_facts *facts, const struct route_plan *plan);
 
 /* What of a plan is to be planned again. */
 struct route_scope {

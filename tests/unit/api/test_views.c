@@ -421,7 +421,7 @@ static void test_explain_led(void **state)
     AUTOTEXT struct text out = { 0 }, named = { 0 };
     struct sorted links = SORTED(struct link, link_cmp);
     struct link svc0 = { .ifindex = 7, .name = "svc0" };
-    struct net_row net = { .lead = { .ifindex = 7 } };
+    struct net_row net = { .svc0_route = { .ifindex = 7 } };
     struct route route = {
         .table = 254, .metric = 1, .type = RTN_UNICAST, .protocol = 33, .ifindex = 7
     };

@@ -25,11 +25,11 @@ struct fixture {
 
 /* Facts without a kernel. */
 struct node_facts __wrap_node_facts_of(const struct config *config, const struct store *store,
-                                       const struct kernel *kernel, const struct nat_leads *leads,
+                                       const struct kernel *kernel, const struct nat_svc0 *leads,
                                        const struct default_sources *defaults);
 
 struct node_facts __wrap_node_facts_of(const struct config *config, const struct store *store,
-                                       const struct kernel *kernel, const struct nat_leads *leads,
+                                       const struct kernel *kernel, const struct nat_svc0 *leads,
                                        const struct default_sources *defaults)
 {
     (void)kernel, (void)leads, (void)defaults;

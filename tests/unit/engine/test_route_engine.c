@@ -181,7 +181,7 @@ static void counts_equal(const struct route_status *status, const struct route_p
     sorted_each(struct address_row *, row, &plan->addresses) {
         announced += (*row)->reason == REASON_ANNOUNCED;
         held += (*row)->reason == REASON_HELD_DOWN;
-        guarded += (*row)->guarded || (*row)->lead.ifindex;
+        guarded += (*row)->guarded || (*row)->svc0_route.ifindex;
     }
     assert_int_equal(status->announced, announced);
     assert_int_equal(status->withheld, plan->addresses.count - announced);
@@ -220,7 +220,7 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
     assert_int_equal(diff.ops.count, 0);
     assert_int_equal(diff.blocked.count, 0);
     counts_equal(&fixture->status.routes, plan);
-    assert_int_equal(plan->led_by_rule, fixture->routes->plan.led_by_rule);
+    assert_int_equal(plan->svc0_by_rule, fixture->routes->plan.svc0_by_rule);
 
     rule_list rules = {};
     rule_op_list rule_ops = {};
@@ -240,7 +240,7 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
 /* NAT goes on, off, or sends from another address: each time all is planned again. */
 static bool change_way(struct fixture *fixture)
 {
-    static const struct nat_leads ways[] = {
+    static const struct nat_svc0 ways[] = {
         { 0 },
         { 7, { IP_V4, { 10, 7, 0, 1 } }, { IP_V6, { 0xfd, 7, [15] = 1 } } },
         { 7, { IP_V4, { 10, 7, 0, 2 } }, { .family = IP_NONE } },
@@ -288,7 +288,7 @@ static void random_edits_equal_a_fresh_start(void **state)
         fixture->now_ms += rand() % 3000;
         change_rules(fixture);
         (void)pass(fixture,
-                   (struct round){ .may_remove = true, .leads_moved = change_way(fixture) });
+                   (struct round){ .may_remove = true, .svc0_moved = change_way(fixture) });
         leave_addresses(fixture);
         kernel_equals_a_fresh_plan(fixture);
     }
@@ -392,7 +392,7 @@ static void what_others_write_is_told(void **state)
 static void what_leads_away_from_svc0_is_told(void **state)
 {
     struct fixture *fixture = *state;
-    fixture->board.leads = (struct nat_leads){ 7, { IP_V4, { 10, 7, 0, 1 } }, { 0 } };
+    fixture->board.leads = (struct nat_svc0){ 7, { IP_V4, { 10, 7, 0, 1 } }, { 0 } };
     put_announced(fixture);
     assert_told_after(fixture, "ip rule add pref 5 lookup 99", "");
     assert_told_after(fixture, "ip route add 198.51.100.1 dev svc0p table 99",
@@ -415,7 +415,7 @@ static void set_net_admin(bool may)
 static void what_the_kernel_refuses_is_told(void **state)
 {
     struct fixture *fixture = *state;
-    fixture->board.leads = (struct nat_leads){ 7, { IP_V4, { 10, 7, 0, 1 } }, { 0 } };
+    fixture->board.leads = (struct nat_svc0){ 7, { IP_V4, { 10, 7, 0, 1 } }, { 0 } };
     put_announced(fixture);
     assert_int_equal(system("ip rule add pref 5 lookup 99"), 0);
     assert_int_equal(kernel_read(fixture->kernel), 0);

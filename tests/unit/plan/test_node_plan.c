@@ -22,7 +22,7 @@ static void fill(struct planning *planning)
     }
 }
 
-static const struct nat_leads svc0 = { .ifindex = 7, .v4 = { IP_V4, { 192, 0, 2, 1 } } };
+static const struct nat_svc0 svc0 = { .ifindex = 7, .v4 = { IP_V4, { 192, 0, 2, 1 } } };
 
 static void assert_places(const struct faults *faults, const char *const *places, size_t count)
 {
@@ -45,7 +45,7 @@ static void faults_come_part_by_part(void **state)
         assert_int_equal(prefix_parse("10.1.0.0/16", &local), 0);
         assert_int_equal(sorted_put(&prefixes, &local), 0);
         planning.facts.local_prefixes = planning.facts.local_networks = &prefixes;
-        planning.facts.nat_leads = &svc0;
+        planning.facts.nat_svc0 = &svc0;
         planning.config->services.enabled = enabled;
         assert_int_equal(plan_node(&planning.inputs, &plan, &planning.faults), 0);
         assert_places(&planning.faults, places, enabled ? 4 : 2);

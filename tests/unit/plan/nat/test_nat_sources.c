@@ -28,7 +28,7 @@ static void the_nodes_own_address(void **state)
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
     const struct default_sources defaults = { ip_of("10.9.0.1"), ip_of("fd09::1") };
-    struct nat_leads way = plan_nat_leads(&planning.facts, 7, &defaults);
+    struct nat_svc0 way = plan_nat_svc0(&planning.facts, 7, &defaults);
     assert_int_equal(way.ifindex, 7);
     assert_ip(&way.v4, "10.9.0.1"); /* there is no Node object */
     assert_ip(&way.v6, "fd09::1");
@@ -36,7 +36,7 @@ static void the_nodes_own_address(void **state)
     put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {addresses: [\n"
                    "  {type: ExternalIP, address: 192.0.2.9},\n"
                    "  {type: InternalIP, address: 192.0.2.1}]}\n");
-    way = plan_nat_leads(&planning.facts, 7, &defaults);
+    way = plan_nat_svc0(&planning.facts, 7, &defaults);
     assert_ip(&way.v4, "192.0.2.1");
     assert_ip(&way.v6, "fd09::1");
 
@@ -44,21 +44,21 @@ static void the_nodes_own_address(void **state)
     struct sorted prefixes = SORTED(struct prefix, (compare_fn)prefix_cmp);
     put_local(&prefixes, "192.0.2.0/24");
     planning.facts.local_prefixes = &prefixes;
-    way = plan_nat_leads(&planning.facts, 7, &defaults);
+    way = plan_nat_svc0(&planning.facts, 7, &defaults);
     assert_ip(&way.v4, "10.9.0.1");
     put_local(&prefixes, "192.0.2.1/32");
-    way = plan_nat_leads(&planning.facts, 7, &defaults);
+    way = plan_nat_svc0(&planning.facts, 7, &defaults);
     assert_ip(&way.v4, "192.0.2.1");
     sorted_done(&prefixes);
 
-    way = plan_nat_leads(&planning.facts, 7, &(struct default_sources){ 0 });
+    way = plan_nat_svc0(&planning.facts, 7, &(struct default_sources){ 0 });
     assert_int_equal(way.v6.family, IP_NONE);
 }
 
 struct table {
     struct sorted links, addresses;
     struct default_sources defaults;
-    const struct nat_leads *way;
+    const struct nat_svc0 *way;
 };
 
 static void table_done(struct table *table)
@@ -104,7 +104,7 @@ static void without_an_address_the_nodes(void **state)
     (void)state;
     AUTOTABLE struct table table = table_begin();
     assert_sources(&table, "-", "-");
-    const struct nat_leads way = { 7, ip_of("192.0.2.1"), ip_of("2001:db8::1") };
+    const struct nat_svc0 way = { 7, ip_of("192.0.2.1"), ip_of("2001:db8::1") };
     table.way = &way;
     assert_sources(&table, "192.0.2.1", "2001:db8::1");
     put_address(&table.addresses, 1, "fd01::1");

@@ -5,7 +5,7 @@
 #include "base/macro.h"
 #include "linking.h"
 #include "nat_planning.h"
-#include "plan/nat/lead.h"
+#include "plan/nat/svc0_route.h"
 #include "plan/routes/real_address.h"
 #include "raised.h"
 
@@ -341,7 +341,7 @@ static double seconds_of(uint32_t count)
         assert_false(real_address_of(&world.planning.facts, &v4, &real));
         v4.bytes[1] = 98;
         assert_false(real_address_of(&world.planning.facts, &v4, &real));
-        assert_true(lead_covers(&world.planning.facts, &v4));
+        assert_true(svc0_route_covers(&world.planning.facts, &v4));
         assert_false(real_network_of(&world.planning.facts, &v6, &real));
     }
     return seconds() - begin;

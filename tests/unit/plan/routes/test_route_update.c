@@ -7,7 +7,7 @@
 #define VIP   "198.51.100.1"
 #define OTHER "198.51.100.2"
 
-static const struct nat_leads svc0 = { .ifindex = 7, .v4 = { IP_V4, { 192, 0, 2, 1 } } };
+static const struct nat_svc0 svc0 = { .ifindex = 7, .v4 = { IP_V4, { 192, 0, 2, 1 } } };
 
 static struct ip ip_of(const char *text)
 {
@@ -20,7 +20,7 @@ static void begin(struct planning *planning, struct route_plan *plan)
 {
     planning_begin(planning);
     add_range(&planning->config->services.service_cidrs, "10.96.0.0/12");
-    planning->facts.nat_leads = &svc0;
+    planning->facts.nat_svc0 = &svc0;
     put_endpoint(planning, "web-1", "web", "10.0.0.1", "node-1", "ready: true");
     put_service(planning, "web", "", "clusterIPs: [10.96.0.1]", "{ip: " VIP "}");
     route_plan_init(plan);
@@ -96,7 +96,7 @@ static void a_moved_lead_concerns_everything(void **state)
     struct route_update result;
     assert_int_equal(update(&planning, &plan, true, NULL, &result), 0);
     route_update_done(&result);
-    assert_false(plan.led_by_rule);
+    assert_false(plan.svc0_by_rule);
 
     AUTOVEC ip_list touched = { 0 };
     assert_int_equal(vec_push(&touched, ip_of("10.96.0.2")), 0);
@@ -106,7 +106,7 @@ static void a_moved_lead_concerns_everything(void **state)
     assert_int_equal(result.addresses.count, 1);
     assert_int_equal(result.nets_before.count, 1);
     assert_int_equal(plan.nets.count, 1);
-    assert_true(plan.led_by_rule && plan.foreign == 1);
+    assert_true(plan.svc0_by_rule && plan.foreign == 1);
     route_update_done(&result);
 
     assert_int_equal(update(&planning, &plan, false, &touched, &result), 0);
@@ -117,7 +117,7 @@ static void a_moved_lead_concerns_everything(void **state)
     assert_int_equal(store_remove(planning.store, "t", KIND_SERVICE, "d", "their"), 1);
     assert_int_equal(update(&planning, &plan, false, &touched, &result), 0);
     assert_true(result.all);
-    assert_true(!plan.led_by_rule && plan.foreign == 0);
+    assert_true(!plan.svc0_by_rule && plan.foreign == 0);
     route_update_done(&result);
 }
 
@@ -145,11 +145,11 @@ static void without_memory_the_plan_stays_as_it_was(void **state)
         assert_ptr_equal(((void **)plan.addresses.items)[1], row);
         assert_int_equal(row->reason, REASON_ANNOUNCED);
         assert_int_equal(plan.nets.count, 1);
-        assert_true(!plan.led_by_rule && plan.foreign == 0);
+        assert_true(!plan.svc0_by_rule && plan.foreign == 0);
     }
     assert_int_equal(plan.addresses.count, 4);
     assert_ptr_equal(turn_of(&result, VIP)->before, row);
-    assert_true(plan.led_by_rule && plan.foreign == 1);
+    assert_true(plan.svc0_by_rule && plan.foreign == 1);
     route_update_done(&result);
 }
 

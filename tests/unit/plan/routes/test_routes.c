@@ -253,7 +253,7 @@ static void routes_are_in_order(void **state)
         begin_with_web(&planning);
         planning.config->routes.table = tables[i];
         struct address_row *row = row_of(&planning, VIP);
-        const struct route_plan plan = { .led_by_rule = true };
+        const struct route_plan plan = { .svc0_by_rule = true };
         struct route routes[2];
         assert_int_equal(address_routes(planning.config, &plan, row, routes), 2);
         assert_true(route_cmp(&routes[0], &routes[1]) < 0);

@@ -8,16 +8,16 @@
  *
  * Called by the route planner: for a whole plan, and for each address.
  */
-#include "plan/nat/lead.h"
+#include "plan/nat/svc0_route.h"
 #include "faults/nat.h"
 #include "faults/raise.h"
 
-struct lead lead_to_svc0(const struct node_facts *facts, uint8_t family)
+struct svc0_route svc0_route_of(const struct node_facts *facts, uint8_t family)
 {
-    const struct nat_leads *leads = facts->nat_leads;
+    const struct nat_svc0 *leads = facts->nat_svc0;
     if (!leads)
-        return (struct lead){ 0 };
-    return (struct lead){ leads->ifindex, family == IP_V4 ? leads->v4 : leads->v6 };
+        return (struct svc0_route){ 0 };
+    return (struct svc0_route){ leads->ifindex, family == IP_V4 ? leads->v4 : leads->v6 };
 }
 
 /*
@@ -35,7 +35,7 @@ static const struct prefix *overlapped(const struct node_facts *facts, const str
     return NULL;
 }
 
-bool lead_covers(const struct node_facts *facts, const struct ip *address)
+bool svc0_route_covers(const struct node_facts *facts, const struct ip *address)
 {
     vec_each(const struct prefix, net, &facts->config->services.service_cidrs) {
         if (prefix_contains(net, address) && !overlapped(facts, net))
@@ -60,8 +60,8 @@ int plan_nets(const struct node_facts *facts, struct sorted *ret_rows, struct fa
 {
     AUTOSORTED struct sorted rows = SORTED(struct net_row, net_row_cmp);
     vec_each(const struct prefix, net, &facts->config->services.service_cidrs) {
-        const struct net_row row = { *net, lead_to_svc0(facts, net->ip.family) };
-        if (row.lead.ifindex == 0)
+        const struct net_row row = { *net, svc0_route_of(facts, net->ip.family) };
+        if (row.svc0_route.ifindex == 0)
             continue;
         const struct prefix *own = overlapped(facts, net);
         if (own) {

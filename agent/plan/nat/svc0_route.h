@@ -10,7 +10,7 @@
 #include "plan/facts.h"
 
 /* Where packets to an address or network are led while NAT is on; with NAT off, nowhere. */
-struct lead {
+struct svc0_route {
     uint32_t ifindex; /* svc0's; 0: they are not led */
     struct ip source; /* of the node's own packets; IP_NONE: the kernel chooses */
 };
@@ -18,16 +18,16 @@ struct lead {
 /* A network of ClusterIPs that is led to svc0 as a whole. */
 struct net_row {
     struct prefix prefix;
-    struct lead lead;
+    struct svc0_route svc0_route;
 };
 
 int net_row_cmp(const void *a, const void *b);
 
 /* Where what NAT serves of a family is led by these facts. */
-struct lead lead_to_svc0(const struct node_facts *facts, uint8_t family);
+struct svc0_route svc0_route_of(const struct node_facts *facts, uint8_t family);
 
 /* True if the address lies in a network that plan_nets() leads as a whole, while NAT is on. */
-bool lead_covers(const struct node_facts *facts, const struct ip *address);
+bool svc0_route_covers(const struct node_facts *facts, const struct ip *address);
 
 /*
  * The rows of services.serviceCIDRs, none while NAT is off. One that overlaps a network of this
