@@ -202,7 +202,7 @@ static void borrow_state(struct agent *agent)
         .egress = egress,
         .live = serves ? &agent->live : NULL,
         .egress_live = egress ? &agent->egress_live : NULL,
-        .pods = agent->pods_live.stays ? &agent->pods_live : NULL,
+        .pods = agent->pods_live.attachments ? &agent->pods_live : NULL,
         .chained = egress ? pods_engine_chain_list(pods) : NULL,
         .claims = &agent->claims_live,
     };

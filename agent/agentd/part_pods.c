@@ -37,7 +37,7 @@ static enum pod_refusal on_want(void *context, const struct pod_request *request
     if (request->egress_only)
         return pods_engine_chain(engine_of(context), request);
     enum pod_refusal refusal = pods_engine_want(engine_of(context), request, ret_grant);
-    return refusal_of(context, refusal, ret_grant->stay.pod_interface.pool);
+    return refusal_of(context, refusal, ret_grant->attachment.pod_interface.pool);
 }
 
 static bool on_grant(void *context, const struct pod_interface *key, struct pod_grant *ret_grant)
@@ -57,41 +57,44 @@ static int on_wired(void *context, const struct pod_interface *key, uint32_t ifi
 }
 
 /* Of egress the annotations of the Pod have to be known, and its addresses planned with. */
-static bool is_read(const struct agent *agent, const struct pod_stay *stay)
+static bool is_read(const struct agent *agent, const struct pod_attachment *attachment)
 {
     return !agent->config->egress.enabled || !agent->config->source.kubernetes ||
-           !agent->status.source.synced || pods_engine_told(agent->store, stay);
+           !agent->status.source.synced || pods_engine_told(agent->store, attachment);
 }
 
 /* What the programs and the planners lack of a pod behind this link. */
-static enum pod_lack service_lack(const struct agent *agent, const struct pod_stay *stay)
+static enum pod_lack service_lack(const struct agent *agent,
+                                  const struct pod_attachment *attachment)
 {
     const struct engine *nat = engines_find(agent->engines, &nat_engine_ops);
     const struct engine *egress = engines_find(agent->engines, &egress_engine_ops);
-    if (!nat_engine_carries(nat, stay->ifindex))
+    if (!nat_engine_carries(nat, attachment->ifindex))
         return POD_NO_NAT;
-    if (!egress_engine_carries(egress, stay->ifindex))
+    if (!egress_engine_carries(egress, attachment->ifindex))
         return POD_NO_EGRESS;
-    return is_read(agent, stay) ? POD_SERVED : POD_UNREAD;
+    return is_read(agent, attachment) ? POD_SERVED : POD_UNREAD;
 }
 
-static enum pod_lack chained_lack(const struct agent *agent, const struct pod_stay *stay)
+static enum pod_lack chained_lack(const struct agent *agent,
+                                  const struct pod_attachment *attachment)
 {
-    return link_find(kernel_links(agent->kernel), stay->ifindex) ? service_lack(agent, stay)
-                                                                 : POD_NO_LINK;
+    return link_find(kernel_links(agent->kernel), attachment->ifindex)
+               ? service_lack(agent, attachment)
+               : POD_NO_LINK;
 }
 
 static enum pod_lack on_lack(void *context, const struct pod_interface *key)
 {
-    const struct pod_stay *chained = pods_engine_chained(engine_of(context), key);
+    const struct pod_attachment *chained = pods_engine_chained(engine_of(context), key);
     struct pod_grant grant;
     if (chained)
         return chained_lack(context, chained);
     if (!pods_engine_grant(engine_of(context), key, &grant))
         return POD_UNKNOWN;
-    if (grant.stay.ifindex == 0)
+    if (grant.attachment.ifindex == 0)
         return POD_NO_LINK;
-    return grant.stay.routed ? service_lack(context, &grant.stay) : POD_NO_ROUTE;
+    return grant.attachment.routed ? service_lack(context, &grant.attachment) : POD_NO_ROUTE;
 }
 
 static void on_attach(void *context, const struct pod_interface *key, const char *network)
@@ -112,13 +115,13 @@ static enum pod_refusal on_ready(void *context, bool egress_only)
     return refusal_of(context, pods_engine_ready(engine_of(context)), "default");
 }
 
-static const struct pod_stay *on_at(void *context, size_t index)
+static const struct pod_attachment *on_at(void *context, size_t index)
 {
-    const struct sorted *stays = pods_engine_stays(engine_of(context));
+    const struct sorted *attachments = pods_engine_stays(engine_of(context));
     const struct sorted *chained = pods_engine_chain_list(engine_of(context));
-    const size_t count = stays ? stays->count : 0;
+    const size_t count = attachments ? attachments->count : 0;
     if (index < count)
-        return sorted_at(stays, index);
+        return sorted_at(attachments, index);
     return index - count < chained->count ? sorted_at(chained, index - count) : NULL;
 }
 
@@ -187,7 +190,7 @@ static const struct block_ask *ask_at(void *context, size_t index)
 static void lend_to_documents(struct agent *agent)
 {
     agent->pods_live = (struct pods_live){
-        .stays = pods_engine_stays(engine_of(agent)),
+        .attachments = pods_engine_stays(engine_of(agent)),
         .addresses = pods_engine_table(engine_of(agent)),
         .adds = pods_api_adds(agent->pods_api),
         .ask = ask_at,

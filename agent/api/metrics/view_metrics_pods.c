@@ -46,9 +46,10 @@ static void write_pools(const struct pods_live *live, struct text *out)
 static uint64_t count_outside(const struct pods_live *live)
 {
     uint64_t count = 0;
-    sorted_each(const struct pod_stay, stay, live->stays) {
-        const struct ip *ip = stay->pod_interface.v4.family != IP_NONE ? &stay->pod_interface.v4
-                                                                       : &stay->pod_interface.v6;
+    sorted_each(const struct pod_attachment, attachment, live->attachments) {
+        const struct ip *ip = attachment->pod_interface.v4.family != IP_NONE
+                                  ? &attachment->pod_interface.v4
+                                  : &attachment->pod_interface.v6;
         count += ip->family == IP_NONE || !pod_block_at(live->addresses, ip);
     }
     return count;
@@ -84,7 +85,7 @@ void write_pod_metrics(const struct pods_live *live, struct text *out)
     if (!live)
         return;
     metric_single(out, "fingerpost_pods", "gauge", "Interfaces of pods that have addresses.",
-                  live->stays->count);
+                  live->attachments->count);
     write_pools(live, out);
     write_shadowed(live, out);
     write_asks(live, out);

@@ -185,7 +185,7 @@ static void reply_served(struct pods_api *api, const struct pod_interface *pod_i
     struct pod_grant grant;
     if (api->options.calls.grant(api->options.context, pod_interface, &grant))
         histogram_add(&api->adds, &histogram_sync,
-                      (clock_mono_ms() - grant.stay.promised_ms) * 1000);
+                      (clock_mono_ms() - grant.attachment.promised_ms) * 1000);
     reply_done(reply);
 }
 

@@ -35,7 +35,7 @@ struct pods_calls {
     /* Whether addresses can be had; with `egress_only` whether other plugins' pods can be led. */
     enum pod_refusal (*ready)(void *context, bool egress_only);
     /* The stay at a place of the list; NULL: behind the last. Borrowed until the next free. */
-    const struct pod_stay *(*at)(void *context, size_t index);
+    const struct pod_attachment *(*at)(void *context, size_t index);
 };
 
 struct pods_api;

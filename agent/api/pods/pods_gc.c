@@ -67,13 +67,13 @@ static void add_freed(struct json *json, const struct pod_interface *pod_interfa
 static int free_others(const struct pods_api_options *options, const char *network,
                        const struct sorted *live, struct json *json)
 {
-    const struct pod_stay *stay;
-    for (size_t i = 0; (stay = options->calls.at(options->context, i));) {
-        const struct pod_interface pod_interface = stay->pod_interface;
+    const struct pod_attachment *attachment;
+    for (size_t i = 0; (attachment = options->calls.at(options->context, i));) {
+        const struct pod_interface pod_interface = attachment->pod_interface;
         bool is_alive = sorted_find(live, &pod_interface) != NULL;
-        if (is_alive && !*stay->network)
+        if (is_alive && !*attachment->network)
             options->calls.attach(options->context, &pod_interface, network);
-        if (is_alive || strcmp(stay->network, network) != 0) {
+        if (is_alive || strcmp(attachment->network, network) != 0) {
             i++;
             continue;
         }

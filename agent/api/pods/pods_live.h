@@ -10,7 +10,7 @@
 #include "status/histogram.h"
 
 struct pods_live {
-    const struct sorted *stays; /* struct pod_stay */
+    const struct sorted *attachments; /* struct pod_attachment */
     const struct pod_addresses *addresses;
     const struct histogram *adds; /* by histogram_sync: from a pod's addresses to its service */
     /* The pool at a place of those that this node asks for a block; NULL: behind the last. */

@@ -74,7 +74,7 @@ static void add_ways(struct json *json, bool v4, bool v6)
 
 void view_grant(const struct pod_grant *grant, struct text *out)
 {
-    const struct pod_interface *pod_interface = &grant->stay.pod_interface;
+    const struct pod_interface *pod_interface = &grant->attachment.pod_interface;
     const bool v4 = pod_interface->v4.family != IP_NONE, v6 = pod_interface->v6.family != IP_NONE;
     struct json json = { .out = out };
     json_begin_object(&json, NULL);

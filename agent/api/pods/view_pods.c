@@ -28,26 +28,27 @@ static void add_text_or_null(struct json *json, const char *key, const char *tex
 
 /* ---- Pods ---- */
 
-static bool has_addresses(const struct pod_stay *stay)
+static bool has_addresses(const struct pod_attachment *attachment)
 {
-    return stay->pod_interface.v4.family != IP_NONE || stay->pod_interface.v6.family != IP_NONE;
+    return attachment->pod_interface.v4.family != IP_NONE ||
+           attachment->pod_interface.v6.family != IP_NONE;
 }
 
 /* Its addresses are another plugin's, and so are the routes to them. */
-static bool is_chained(const struct api_state *state, const struct pod_stay *stay)
+static bool is_chained(const struct api_state *state, const struct pod_attachment *attachment)
 {
-    return state->chained && sorted_find(state->chained, &stay->pod_interface) == stay;
+    return state->chained && sorted_find(state->chained, &attachment->pod_interface) == attachment;
 }
 
-static const char *state_of(const struct api_state *state, const struct pod_stay *stay)
+static const char *state_of(const struct api_state *state, const struct pod_attachment *attachment)
 {
-    if (!has_addresses(stay))
+    if (!has_addresses(attachment))
         return "no-address";
-    if (stay->ifindex == 0 || !stay->wired)
+    if (attachment->ifindex == 0 || !attachment->wired)
         return "wiring";
-    if (is_chained(state, stay))
+    if (is_chained(state, attachment))
         return "chained";
-    return stay->routed ? "routed" : "no-route";
+    return attachment->routed ? "routed" : "no-route";
 }
 
 static void add_addresses(struct json *json, const struct pod_interface *pod_interface)
@@ -64,10 +65,12 @@ static void add_addresses(struct json *json, const struct pod_interface *pod_int
 
 /* The Egresses that the pod's annotations name. */
 static void add_egresses(struct json *json, const struct api_state *state,
-                         const struct pod_stay *stay)
+                         const struct pod_attachment *attachment)
 {
     const struct object *object =
-        *stay->name ? store_get(state->store, KIND_POD, stay->namespace, stay->name) : NULL;
+        *attachment->name
+            ? store_get(state->store, KIND_POD, attachment->namespace, attachment->name)
+            : NULL;
     const struct pod *pod = object ? to_pod(object) : NULL;
     json_begin_array(json, "egress");
     for (uint32_t i = 0; pod && i < pod->egress_count; i++)
@@ -85,44 +88,46 @@ static const char *block_of(const struct api_state *state,
 }
 
 static void add_pod(struct json *json, const char *key, const struct api_state *state,
-                    const struct pod_stay *stay)
+                    const struct pod_attachment *attachment)
 {
     const struct link *link =
-        state->links && stay->ifindex ? link_find(state->links, stay->ifindex) : NULL;
+        state->links && attachment->ifindex ? link_find(state->links, attachment->ifindex) : NULL;
     json_begin_object(json, key);
-    add_text_or_null(json, "namespace", stay->namespace);
-    add_text_or_null(json, "name", stay->name);
-    json_string(json, "container", stay->pod_interface.container);
-    json_string(json, "interface", stay->pod_interface.interface);
+    add_text_or_null(json, "namespace", attachment->namespace);
+    add_text_or_null(json, "name", attachment->name);
+    json_string(json, "container", attachment->pod_interface.container);
+    json_string(json, "interface", attachment->pod_interface.interface);
     add_text_or_null(json, "hostInterface", link ? link->name : NULL);
-    add_addresses(json, &stay->pod_interface);
-    bool chained = is_chained(state, stay);
-    add_text_or_null(json, "pool", chained ? NULL : stay->pod_interface.pool);
-    add_text_or_null(json, "block", chained ? NULL : block_of(state, &stay->pod_interface));
-    json_string(json, "state", state_of(state, stay));
-    json_time(json, "since", stay->since_wall_ms);
-    add_egresses(json, state, stay);
+    add_addresses(json, &attachment->pod_interface);
+    bool chained = is_chained(state, attachment);
+    add_text_or_null(json, "pool", chained ? NULL : attachment->pod_interface.pool);
+    add_text_or_null(json, "block", chained ? NULL : block_of(state, &attachment->pod_interface));
+    json_string(json, "state", state_of(state, attachment));
+    json_time(json, "since", attachment->since_wall_ms);
+    add_egresses(json, state, attachment);
     json_end_object(json);
 }
 
-static const struct pod_stay *stay_with(const struct sorted *stays, const struct ip *address)
+static const struct pod_attachment *stay_with(const struct sorted *attachments,
+                                              const struct ip *address)
 {
     static const struct sorted none;
-    sorted_each(const struct pod_stay, stay, stays ? stays : &none) {
-        if (ip_equal(&stay->pod_interface.v4, address) ||
-            ip_equal(&stay->pod_interface.v6, address))
-            return stay;
+    sorted_each(const struct pod_attachment, attachment, attachments ? attachments : &none) {
+        if (ip_equal(&attachment->pod_interface.v4, address) ||
+            ip_equal(&attachment->pod_interface.v6, address))
+            return attachment;
     }
     return NULL;
 }
 
 void write_pod_interface(struct json *json, const struct api_state *state, const struct ip *address)
 {
-    const struct pod_stay *stay = stay_with(state->pods ? state->pods->stays : NULL, address);
-    if (!stay)
-        stay = stay_with(state->chained, address);
-    if (stay)
-        add_pod(json, "tenant", state, stay);
+    const struct pod_attachment *attachment =
+        stay_with(state->pods ? state->pods->attachments : NULL, address);
+    if (!attachment)
+        attachment = stay_with(state->chained, address);
+    if (attachment)
+        add_pod(json, "tenant", state, attachment);
     else
         json_null(json, "tenant");
 }
@@ -217,10 +222,11 @@ static void add_none(struct json *json, const char *key)
     json_end_array(json);
 }
 
-static void add_pods(struct json *json, const struct api_state *state, const struct sorted *stays)
+static void add_pods(struct json *json, const struct api_state *state,
+                     const struct sorted *attachments)
 {
-    sorted_each(const struct pod_stay, stay, stays)
-        add_pod(json, NULL, state, stay);
+    sorted_each(const struct pod_attachment, attachment, attachments)
+        add_pod(json, NULL, state, attachment);
 }
 
 void view_pods(const struct api_state *state, struct text *out)
@@ -228,7 +234,7 @@ void view_pods(const struct api_state *state, struct text *out)
     struct json json = view_begin(out, "PodList");
     json_begin_array(&json, "items");
     if (state->pods)
-        add_pods(&json, state, state->pods->stays);
+        add_pods(&json, state, state->pods->attachments);
     if (state->chained)
         add_pods(&json, state, state->chained);
     json_end_array(&json);

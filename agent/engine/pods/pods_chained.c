@@ -18,45 +18,46 @@
 #include "engine/pods/pods_engine.h"
 #include "engine/pods/pods_state.h"
 
-static bool fits(const struct pod_request *request, const struct pod_stay *stay)
+static bool fits(const struct pod_request *request, const struct pod_attachment *attachment)
 {
-    return strlen(request->namespace) < sizeof(stay->namespace) &&
-           strlen(request->network) < sizeof(stay->network) &&
-           strlen(request->name) < sizeof(stay->name) && strlen(request->uid) < sizeof(stay->uid);
+    return strlen(request->namespace) < sizeof(attachment->namespace) &&
+           strlen(request->network) < sizeof(attachment->network) &&
+           strlen(request->name) < sizeof(attachment->name) &&
+           strlen(request->uid) < sizeof(attachment->uid);
 }
 
-static int make_stay(const struct pod_request *request, struct pod_stay *stay)
+static int make_attachment(const struct pod_request *request, struct pod_attachment *attachment)
 {
-    *stay = (struct pod_stay){ .promised_ms = clock_mono_ms() };
-    stay->since_wall_ms = clock_wall_ms();
-    int r =
-        pod_interface_name(request->container, request->interface, "default", &stay->pod_interface);
-    if (r < 0 || !fits(request, stay))
+    *attachment = (struct pod_attachment){ .promised_ms = clock_mono_ms() };
+    attachment->since_wall_ms = clock_wall_ms();
+    int r = pod_interface_name(request->container, request->interface, "default",
+                               &attachment->pod_interface);
+    if (r < 0 || !fits(request, attachment))
         return -EINVAL;
-    stay->pod_interface.v4 = request->v4;
-    stay->pod_interface.v6 = request->v6;
-    snprintf(stay->namespace, sizeof(stay->namespace), "%s", request->namespace);
-    snprintf(stay->name, sizeof(stay->name), "%s", request->name);
-    snprintf(stay->uid, sizeof(stay->uid), "%s", request->uid);
-    snprintf(stay->network, sizeof(stay->network), "%s", request->network);
+    attachment->pod_interface.v4 = request->v4;
+    attachment->pod_interface.v6 = request->v6;
+    snprintf(attachment->namespace, sizeof(attachment->namespace), "%s", request->namespace);
+    snprintf(attachment->name, sizeof(attachment->name), "%s", request->name);
+    snprintf(attachment->uid, sizeof(attachment->uid), "%s", request->uid);
+    snprintf(attachment->network, sizeof(attachment->network), "%s", request->network);
     return 0;
 }
 
 enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_request *request)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
-    struct pod_stay stay;
+    struct pod_attachment attachment;
     enum pod_refusal refusal = pods_engine_chain_ready(engine);
     if (refusal != POD_GRANTED)
         return refusal;
-    if (make_stay(request, &stay) < 0)
+    if (make_attachment(request, &attachment) < 0)
         return POD_BAD_NAME;
-    const struct pod_stay *known = pods_engine_chained(engine, &stay.pod_interface);
+    const struct pod_attachment *known = pods_engine_chained(engine, &attachment.pod_interface);
     if (known && !pods_is_same(known, request))
         return POD_OTHER;
     if (known)
-        stay.since_wall_ms = known->since_wall_ms;
-    if (sorted_put(&pods->chained, &stay) < 0)
+        attachment.since_wall_ms = known->since_wall_ms;
+    if (sorted_put(&pods->chained, &attachment) < 0)
         return POD_MEMORY;
     pods->setup.wake(pods->setup.context);
     return POD_GRANTED;
@@ -70,8 +71,8 @@ enum pod_refusal pods_engine_chain_ready(const struct engine *engine)
     return status_is_known(pods->setup.status) ? POD_GRANTED : POD_EARLY;
 }
 
-const struct pod_stay *pods_engine_chained(const struct engine *engine,
-                                           const struct pod_interface *key)
+const struct pod_attachment *pods_engine_chained(const struct engine *engine,
+                                                 const struct pod_interface *key)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;
     return sorted_find(&pods->chained, key);
@@ -86,11 +87,11 @@ int pods_engine_chain_wired(struct engine *engine, const struct pod_interface *k
                             uint32_t ifindex)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
-    struct pod_stay *stay = sorted_find(&pods->chained, key);
-    if (!stay)
+    struct pod_attachment *attachment = sorted_find(&pods->chained, key);
+    if (!attachment)
         return -ENOENT;
-    stay->ifindex = ifindex;
-    stay->wired = true;
+    attachment->ifindex = ifindex;
+    attachment->wired = true;
     pods->setup.wake(pods->setup.context);
     return 0;
 }
@@ -105,18 +106,20 @@ int pods_engine_chain_free(struct engine *engine, const struct pod_interface *ke
 }
 
 /* Its link is gone, or agent-cni was killed before it told of one. */
-static bool is_over(const struct pods_engine *pods, const struct pod_stay *stay, int64_t now_ms)
+static bool is_over(const struct pods_engine *pods, const struct pod_attachment *attachment,
+                    int64_t now_ms)
 {
-    if (stay->wired && link_find(kernel_links(pods->setup.kernel), stay->ifindex))
+    if (attachment->wired && link_find(kernel_links(pods->setup.kernel), attachment->ifindex))
         return false;
-    return now_ms - stay->promised_ms >= (stay->wired ? PODS_LINK_MS : PODS_PROMISE_MS);
+    return now_ms - attachment->promised_ms >= (attachment->wired ? PODS_LINK_MS : PODS_PROMISE_MS);
 }
 
 void pods_follow_chained(struct pods_engine *pods, int64_t now_ms)
 {
     for (size_t i = pods->chained.count; i-- > 0;) {
-        const struct pod_stay stay = *(struct pod_stay *)sorted_at(&pods->chained, i);
-        if (is_over(pods, &stay, now_ms))
-            sorted_remove(&pods->chained, &stay);
+        const struct pod_attachment attachment =
+            *(struct pod_attachment *)sorted_at(&pods->chained, i);
+        if (is_over(pods, &attachment, now_ms))
+            sorted_remove(&pods->chained, &attachment);
     }
 }

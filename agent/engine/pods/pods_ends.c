@@ -22,27 +22,27 @@
 
 enum { V6_MTU_MIN = 1280 };
 
-const char *pods_place(const struct pod_stay *stay, char buffer[static POD_PLACE_LEN])
+const char *pods_place(const struct pod_attachment *attachment, char buffer[static POD_PLACE_LEN])
 {
     char name[POD_INTERFACE_STRLEN];
-    if (*stay->name)
-        snprintf(buffer, POD_PLACE_LEN, "Pod %s/%s", stay->namespace, stay->name);
+    if (*attachment->name)
+        snprintf(buffer, POD_PLACE_LEN, "Pod %s/%s", attachment->namespace, attachment->name);
     else
-        snprintf(buffer, POD_PLACE_LEN, "%s", pod_interface_str(&stay->pod_interface, name));
+        snprintf(buffer, POD_PLACE_LEN, "%s", pod_interface_str(&attachment->pod_interface, name));
     return buffer;
 }
 
-static void remember(struct pod_stay *stay, const struct link *link)
+static void remember(struct pod_attachment *attachment, const struct link *link)
 {
-    if (!stay->wired || stay->mtu)
+    if (!attachment->wired || attachment->mtu)
         return;
-    stay->mtu = link->mtu;
-    memcpy(stay->mac, link->mac, sizeof(stay->mac));
+    attachment->mtu = link->mtu;
+    memcpy(attachment->mac, link->mac, sizeof(attachment->mac));
 }
 
 /* What an end may be. */
 struct end {
-    const struct pod_stay *stay;
+    const struct pod_attachment *attachment;
     const struct link *link, *master; /* master NULL: none that takes its packets */
 };
 
@@ -51,13 +51,13 @@ static void tell_mac(const struct end *end, const char *place, struct faults *fa
     char made[LINK_MAC_STRLEN], found[LINK_MAC_STRLEN];
     fault_raise(faults, place, pod_end_mac_changed, .interface = end->link->name,
                 .mac = link_mac_str(end->link->mac, found),
-                .wanted = link_mac_str(end->stay->mac, made));
+                .wanted = link_mac_str(end->attachment->mac, made));
 }
 
 static void tell_mtu(const struct end *end, const char *place, struct faults *faults)
 {
     fault_raise(faults, place, pod_end_mtu_reduced, .interface = end->link->name,
-                .mtu = end->link->mtu, .given = end->stay->mtu,
+                .mtu = end->link->mtu, .given = end->attachment->mtu,
                 .lost_family = end->link->mtu < V6_MTU_MIN ? 6 : 0);
 }
 
@@ -66,45 +66,49 @@ static void tell_end(const struct end *end, struct faults *faults)
 {
     const char *name = end->link->name;
     char buffer[POD_PLACE_LEN];
-    const char *place = pods_place(end->stay, buffer);
+    const char *place = pods_place(end->attachment, buffer);
     if (!end->link->up)
         fault_raise(faults, place, pod_end_down, .interface = name);
-    else if (end->link->unplugged && end->stay->wired)
+    else if (end->link->unplugged && end->attachment->wired)
         fault_raise(faults, place, pod_end_unplugged, .interface = name);
     else if (end->master)
         fault_raise(faults, place, pod_end_enslaved, .interface = name, .master = end->master->name,
                     .kind = end->master->kind);
     else if (end->link->no_arp)
         fault_raise(faults, place, pod_end_without_arp, .interface = name);
-    else if (end->stay->mtu && memcmp(end->stay->mac, end->link->mac, sizeof(end->stay->mac)) != 0)
+    else if (end->attachment->mtu &&
+             memcmp(end->attachment->mac, end->link->mac, sizeof(end->attachment->mac)) != 0)
         tell_mac(end, place, faults);
-    else if (end->link->mtu < end->stay->mtu)
+    else if (end->link->mtu < end->attachment->mtu)
         tell_mtu(end, place, faults);
 }
 
 /* An interface that is made or deleted has an end down for a moment; then the pod's loss is told.
  */
-static bool bears_with(struct pod_stay *stay, const struct link *link, int64_t now_ms)
+static bool bears_with(struct pod_attachment *attachment, const struct link *link, int64_t now_ms)
 {
     const bool down = !link->up || link->unplugged;
     if (!down)
-        stay->down_ms = 0;
-    else if (!stay->down_ms)
-        stay->down_ms = now_ms;
-    return down && now_ms - stay->down_ms < POD_DOWN_GRACE_MS;
+        attachment->down_ms = 0;
+    else if (!attachment->down_ms)
+        attachment->down_ms = now_ms;
+    return down && now_ms - attachment->down_ms < POD_DOWN_GRACE_MS;
 }
 
 void pods_tell_ends(struct pods_engine *pods, int64_t now_ms, struct faults *faults)
 {
     const struct sorted *links = kernel_links(pods->setup.kernel);
-    sorted_each(struct pod_stay, stay, &pods->stays) {
-        const struct link *link = stay->ifindex ? link_find(links, stay->ifindex) : NULL;
+    sorted_each(struct pod_attachment, attachment, &pods->attachments) {
+        const struct link *link =
+            attachment->ifindex ? link_find(links, attachment->ifindex) : NULL;
         if (!link)
             continue;
-        remember(stay, link);
-        if (bears_with(stay, link, now_ms))
+        remember(attachment, link);
+        if (bears_with(attachment, link, now_ms))
             continue;
-        const struct end end = { .stay = stay, .link = link, .master = link_port_of(links, link) };
+        const struct end end = { .attachment = attachment,
+                                 .link = link,
+                                 .master = link_port_of(links, link) };
         tell_end(&end, faults);
     }
 }
@@ -112,9 +116,9 @@ void pods_tell_ends(struct pods_engine *pods, int64_t now_ms, struct faults *fau
 bool pods_end_is_too_small(const struct pods_engine *pods, uint32_t ifindex)
 {
     const struct link *link = link_find(kernel_links(pods->setup.kernel), ifindex);
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
-        if (link && stay->ifindex == ifindex)
-            return link->mtu < V6_MTU_MIN && link->mtu < stay->mtu;
+    sorted_each(const struct pod_attachment, attachment, &pods->attachments) {
+        if (link && attachment->ifindex == ifindex)
+            return link->mtu < V6_MTU_MIN && link->mtu < attachment->mtu;
     }
     return false;
 }
@@ -134,8 +138,9 @@ static const struct link_address *local_address(const struct pods_engine *pods, 
 
 void pods_tell_local(const struct pods_engine *pods, struct faults *faults)
 {
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
-        const struct ip *const own[] = { &stay->pod_interface.v4, &stay->pod_interface.v6 };
+    sorted_each(const struct pod_attachment, attachment, &pods->attachments) {
+        const struct ip *const own[] = { &attachment->pod_interface.v4,
+                                         &attachment->pod_interface.v6 };
         for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
             const struct link_address *address = local_address(pods, own[i]);
             char ip[IP_STRLEN], place[POD_PLACE_LEN];
@@ -143,7 +148,7 @@ void pods_tell_local(const struct pods_engine *pods, struct faults *faults)
                 continue;
             const struct link *link = link_find(kernel_links(pods->setup.kernel), address->ifindex);
             const char *name = link ? link->name : "an interface that is gone";
-            fault_raise(faults, pods_place(stay, place), pod_address_local,
+            fault_raise(faults, pods_place(attachment, place), pod_address_local,
                         .address = ip_str(own[i], ip), .interface = name,
                         .length = address->length);
         }

@@ -48,7 +48,7 @@ static void close_pods(struct engine *engine)
         pods_memory_save(pods);
     nl_close(pods->socket);
     pod_addresses_done(&pods->addresses);
-    sorted_done(&pods->stays);
+    sorted_done(&pods->attachments);
     sorted_done(&pods->chained);
     sorted_done(&pods->was_used);
     sorted_done(&pods->networks);
@@ -75,10 +75,10 @@ static int open_pods(const struct engine_setup *setup, struct engine **ret_engin
     *pods = (struct pods_engine){
         .engine = { &pods_engine_ops },
         .setup = *setup,
-        .stays = SORTED(struct pod_stay, pod_interface_cmp),
-        .chained = SORTED(struct pod_stay, pod_interface_cmp),
+        .attachments = SORTED(struct pod_attachment, pod_interface_cmp),
+        .chained = SORTED(struct pod_attachment, pod_interface_cmp),
         .was_used = SORTED(struct ip, ip_item_cmp),
-        .networks = SORTED(struct pod_stay, pod_interface_cmp),
+        .networks = SORTED(struct pod_attachment, pod_interface_cmp),
         .drifts = SORTED(struct pod_drift, pod_drift_cmp),
         .blocks_dirty = true,
         .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
@@ -129,11 +129,11 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 static int64_t next_follow_ms(const struct pods_engine *pods, int64_t now_ms)
 {
     int64_t next_ms = MIN(pods->retry_ms, pods->unowned_ms);
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
-        if (stay->ifindex == 0)
-            next_ms = MIN(next_ms, stay->promised_ms + PODS_PROMISE_MS);
-        if (stay->down_ms && stay->down_ms + POD_DOWN_GRACE_MS > now_ms)
-            next_ms = MIN(next_ms, stay->down_ms + POD_DOWN_GRACE_MS);
+    sorted_each(const struct pod_attachment, attachment, &pods->attachments) {
+        if (attachment->ifindex == 0)
+            next_ms = MIN(next_ms, attachment->promised_ms + PODS_PROMISE_MS);
+        if (attachment->down_ms && attachment->down_ms + POD_DOWN_GRACE_MS > now_ms)
+            next_ms = MIN(next_ms, attachment->down_ms + POD_DOWN_GRACE_MS);
     }
     vec_each(const struct pod_loss, loss, &pods->losses) {
         int64_t told_ms = loss->lost_ms + POD_LOSS_GRACE_MS;
@@ -195,7 +195,7 @@ static int write_pods(struct engine *engine, struct round *round)
 const struct sorted *pods_engine_stays(const struct engine *engine)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;
-    return is_on(pods) ? &pods->stays : NULL;
+    return is_on(pods) ? &pods->attachments : NULL;
 }
 
 const struct pod_addresses *pods_engine_table(const struct engine *engine)

@@ -41,7 +41,7 @@ int pods_engine_free(struct engine *engine, const struct pod_interface *key);
 /* 0 if addresses can be had in the pool "default" or in any other; POD_OFF, POD_EARLY, POD_FULL. */
 enum pod_refusal pods_engine_ready(struct engine *engine);
 
-/* struct pod_stay by pod_interface_cmp(). Borrowed until the next round. NULL: off. */
+/* struct pod_attachment by pod_interface_cmp(). Borrowed until the next round. NULL: off. */
 const struct sorted *pods_engine_stays(const struct engine *engine);
 
 /* Blocks, and who has which address. Borrowed likewise; the table itself is there as long as the
@@ -57,8 +57,8 @@ const pod_wait_list *pods_engine_waits(struct engine *engine);
  * before each pass. Returns 0 or -ENOMEM.
  */
 int pods_engine_tell(struct engine *engine, struct store *store);
-/* Whether the Pod of a stay is in the store, and has its addresses (or cannot have any). */
-bool pods_engine_told(const struct store *store, const struct pod_stay *stay);
+/* Whether the Pod of an attachment is in the store, and has its addresses (or cannot have any). */
+bool pods_engine_told(const struct store *store, const struct pod_attachment *attachment);
 
 /* ---- Behind other plugins, for egress alone; also with pods.enabled false ---- */
 
@@ -71,9 +71,9 @@ int pods_engine_chain_wired(struct engine *engine, const struct pod_interface *k
                             uint32_t ifindex);
 /* Forgets it. Returns 1, or 0 if it was none of these. */
 int pods_engine_chain_free(struct engine *engine, const struct pod_interface *key);
-/* One of them, NULL: none; all of them (struct pod_stay). Borrowed until the next round. */
-const struct pod_stay *pods_engine_chained(const struct engine *engine,
-                                           const struct pod_interface *key);
+/* One of them, NULL: none; all of them (struct pod_attachment). Borrowed until the next round. */
+const struct pod_attachment *pods_engine_chained(const struct engine *engine,
+                                                 const struct pod_interface *key);
 const struct sorted *pods_engine_chain_list(const struct engine *engine);
 
 /* Nothing is given out of a block (any more), or again. */

@@ -64,79 +64,83 @@ static int follow_blocks(struct pods_engine *pods)
 
 /* ---- Who is there ---- */
 
-static int lose(struct pods_engine *pods, const struct pod_stay *stay, int64_t now_ms)
+static int lose(struct pods_engine *pods, const struct pod_attachment *attachment, int64_t now_ms)
 {
-    const struct pod_loss loss = { .stay = *stay, .lost_ms = now_ms };
+    const struct pod_loss loss = { .attachment = *attachment, .lost_ms = now_ms };
     if (pods->losses.count == POD_LOSSES_MAX) {
         pods->losses.count--;
         memmove(pods->losses.items, pods->losses.items + 1,
                 pods->losses.count * sizeof(*pods->losses.items));
     }
     int r = vec_push(&pods->losses, loss);
-    return r < 0 ? r : MIN(pods_forget(pods, &loss.stay.pod_interface), 0);
+    return r < 0 ? r : MIN(pods_forget(pods, &loss.attachment.pod_interface), 0);
 }
 
 /* The link is there without its alias. */
-static void put_alias_back(struct pods_engine *pods, const struct pod_stay *stay,
+static void put_alias_back(struct pods_engine *pods, const struct pod_attachment *attachment,
                            struct round *round)
 {
     char alias[POD_INTERFACE_ALIAS_LEN];
-    if (pod_interface_alias(&stay->pod_interface, alias) < 0)
+    if (pod_interface_alias(&attachment->pod_interface, alias) < 0)
         return;
     const struct nl_link_change change = { .alias = alias };
-    int r = nl_link_change(pods->socket, stay->ifindex, &change, NULL);
+    int r = nl_link_change(pods->socket, attachment->ifindex, &change, NULL);
     round->changes++;
     round->repairs += r == 0;
     if (r < 0 && r != -ENODEV)
-        log_warning("interface %u lost its alias %s, and it cannot be put back: %s", stay->ifindex,
-                    alias, strerror(-r));
+        log_warning("interface %u lost its alias %s, and it cannot be put back: %s",
+                    attachment->ifindex, alias, strerror(-r));
 }
 
 /* No link as yet: agent-cni is about to make it, or to make it anew, or was killed. */
-static int wait_for_link(struct pods_engine *pods, struct pod_stay *stay, int64_t now_ms)
+static int wait_for_link(struct pods_engine *pods, struct pod_attachment *attachment,
+                         int64_t now_ms)
 {
-    const struct pod_interface pod_interface = stay->pod_interface;
-    stay->ifindex = 0;
-    return now_ms - stay->promised_ms < PODS_PROMISE_MS ? 0
-                                                        : MIN(pods_forget(pods, &pod_interface), 0);
+    const struct pod_interface pod_interface = attachment->pod_interface;
+    attachment->ifindex = 0;
+    return now_ms - attachment->promised_ms < PODS_PROMISE_MS
+               ? 0
+               : MIN(pods_forget(pods, &pod_interface), 0);
 }
 
 /* A pod interface that the kernel shows no link of. Returns 0 or -errno. */
-static int follow_missing(struct pods_engine *pods, struct pod_stay *stay, struct round *round)
+static int follow_missing(struct pods_engine *pods, struct pod_attachment *attachment,
+                          struct round *round)
 {
-    if (stay->ifindex == 0 || !stay->wired)
-        return wait_for_link(pods, stay, round->now_ms);
-    const struct link *link = link_find(kernel_links(pods->setup.kernel), stay->ifindex);
+    if (attachment->ifindex == 0 || !attachment->wired)
+        return wait_for_link(pods, attachment, round->now_ms);
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), attachment->ifindex);
     if (!link)
-        return lose(pods, stay, round->now_ms);
+        return lose(pods, attachment, round->now_ms);
     if (!*link->alias)
-        put_alias_back(pods, stay, round);
+        put_alias_back(pods, attachment, round);
     return 0;
 }
 
 /* The pod's name, of one that was found: by its address. */
-static void name_stay(const struct pods_engine *pods, struct pod_stay *stay)
+static void name_stay(const struct pods_engine *pods, struct pod_attachment *attachment)
 {
     size_t count = 0;
-    const struct ip *ip = stay->pod_interface.v4.family != IP_NONE ? &stay->pod_interface.v4
-                                                                   : &stay->pod_interface.v6;
+    const struct ip *ip = attachment->pod_interface.v4.family != IP_NONE
+                              ? &attachment->pod_interface.v4
+                              : &attachment->pod_interface.v6;
     const struct pod *const *list =
-        *stay->name ? NULL : store_pods_at(pods->setup.store, ip, &count);
+        *attachment->name ? NULL : store_pods_at(pods->setup.store, ip, &count);
     if (count == 0)
         return;
-    snprintf(stay->namespace, sizeof(stay->namespace), "%s", list[0]->object.namespace);
-    snprintf(stay->name, sizeof(stay->name), "%s", list[0]->object.name);
+    snprintf(attachment->namespace, sizeof(attachment->namespace), "%s", list[0]->object.namespace);
+    snprintf(attachment->name, sizeof(attachment->name), "%s", list[0]->object.name);
 }
 
 static int follow_known(struct pods_engine *pods, const struct pods_seen *seen, struct round *round)
 {
-    for (size_t i = pods->stays.count; i-- > 0;) {
-        struct pod_stay *stay = sorted_at(&pods->stays, i);
-        const struct pod_seen *found = pods_seen_find(seen, &stay->pod_interface);
-        name_stay(pods, stay);
+    for (size_t i = pods->attachments.count; i-- > 0;) {
+        struct pod_attachment *attachment = sorted_at(&pods->attachments, i);
+        const struct pod_seen *found = pods_seen_find(seen, &attachment->pod_interface);
+        name_stay(pods, attachment);
         if (found)
-            stay->ifindex = found->ifindex;
-        int r = found ? 0 : follow_missing(pods, stay, round);
+            attachment->ifindex = found->ifindex;
+        int r = found ? 0 : follow_missing(pods, attachment, round);
         if (r < 0)
             return r;
     }
@@ -151,41 +155,44 @@ static bool is_taken(const struct pods_engine *pods, const struct ip *ip)
 /* One that an earlier agent, or Coil's, has wired; or that has got back what it lacked. */
 static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct faults *faults)
 {
-    const struct pod_stay *known = pods_stay(pods, &seen->pod_interface);
-    struct pod_stay stay = {
+    const struct pod_attachment *known = pods_attachment(pods, &seen->pod_interface);
+    struct pod_attachment attachment = {
         .pod_interface = seen->pod_interface,
         .ifindex = seen->ifindex,
         .since_wall_ms = clock_wall_ms(),
         .wired = true,
     };
-    snprintf(stay.network, sizeof(stay.network), "%s",
+    snprintf(attachment.network, sizeof(attachment.network), "%s",
              known ? known->network : pods_memory_network(pods, &seen->pod_interface));
     if (known &&
         (known->pod_interface.v4.family != IP_NONE || known->pod_interface.v6.family != IP_NONE))
         return 0;
-    if (is_taken(pods, &stay.pod_interface.v4) || is_taken(pods, &stay.pod_interface.v6)) {
+    if (is_taken(pods, &attachment.pod_interface.v4) ||
+        is_taken(pods, &attachment.pod_interface.v6)) {
         char text[POD_INTERFACE_STRLEN];
         fault_raise(faults, pod_interface_str(&seen->pod_interface, text), pod_address_shared, 0);
-        stay.pod_interface.v4 = stay.pod_interface.v6 = (struct ip){ 0 };
+        attachment.pod_interface.v4 = attachment.pod_interface.v6 = (struct ip){ 0 };
     }
-    if (known && stay.pod_interface.v4.family == IP_NONE && stay.pod_interface.v6.family == IP_NONE)
+    if (known && attachment.pod_interface.v4.family == IP_NONE &&
+        attachment.pod_interface.v6.family == IP_NONE)
         return 0;
-    int r = pod_addresses_put(&pods->addresses, &stay.pod_interface);
+    int r = pod_addresses_put(&pods->addresses, &attachment.pod_interface);
     pods->unsaved = true;
-    return r < 0 ? r : sorted_put(&pods->stays, &stay);
+    return r < 0 ? r : sorted_put(&pods->attachments, &attachment);
 }
 
 static void tell_outside(const struct pods_engine *pods, struct faults *faults)
 {
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
-        const struct ip *ip = stay->pod_interface.v4.family != IP_NONE ? &stay->pod_interface.v4
-                                                                       : &stay->pod_interface.v6;
+    sorted_each(const struct pod_attachment, attachment, &pods->attachments) {
+        const struct ip *ip = attachment->pod_interface.v4.family != IP_NONE
+                                  ? &attachment->pod_interface.v4
+                                  : &attachment->pod_interface.v6;
         char text[IP_STRLEN], place[POD_PLACE_LEN];
         if (ip->family == IP_NONE)
-            fault_raise(faults, pods_place(stay, place), pod_without_address,
-                        .pool = stay->pod_interface.pool);
+            fault_raise(faults, pods_place(attachment, place), pod_without_address,
+                        .pool = attachment->pod_interface.pool);
         else if (!pod_block_at(&pods->addresses, ip))
-            fault_raise(faults, pods_place(stay, place), pod_address_outside_blocks,
+            fault_raise(faults, pods_place(attachment, place), pod_address_outside_blocks,
                         .address = ip_str(ip, text));
     }
 }
@@ -194,10 +201,10 @@ static void tell_outside(const struct pods_engine *pods, struct faults *faults)
 static bool is_over(const struct pods_engine *pods, const struct pod_loss *loss)
 {
     const struct object *pod =
-        store_get(pods->setup.store, KIND_POD, loss->stay.namespace, loss->stay.name);
+        store_get(pods->setup.store, KIND_POD, loss->attachment.namespace, loss->attachment.name);
     if (pod)
         return pod->deleting;
-    return *loss->stay.name && pods->setup.status->source.synced &&
+    return *loss->attachment.name && pods->setup.status->source.synced &&
            pods->setup.config->source.kubernetes;
 }
 
@@ -217,25 +224,26 @@ static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults 
 {
     drop_losses(pods, now_ms);
     vec_each(const struct pod_loss, loss, &pods->losses) {
-        const struct pod_stay *stay = &loss->stay;
+        const struct pod_attachment *attachment = &loss->attachment;
         if (now_ms - loss->lost_ms < POD_LOSS_GRACE_MS)
             continue;
         char v4[IP_STRLEN], v6[IP_STRLEN], place[POD_PLACE_LEN];
-        fault_raise(faults, pods_place(stay, place), pod_interface_gone,
-                    .interface = stay->pod_interface.interface,
-                    .ipv4 = ip_str(&stay->pod_interface.v4, v4),
-                    .ipv6 = ip_str(&stay->pod_interface.v6, v6));
+        fault_raise(faults, pods_place(attachment, place), pod_interface_gone,
+                    .interface = attachment->pod_interface.interface,
+                    .ipv4 = ip_str(&attachment->pod_interface.v4, v4),
+                    .ipv6 = ip_str(&attachment->pod_interface.v6, v6));
     }
 }
 
 /* ---- Routes ---- */
 
 /* Adds what a pod interface's address lacks. Returns 0, or -ENOMEM. */
-static int add_route(const struct pods_engine *pods, const struct pod_stay *stay,
+static int add_route(const struct pods_engine *pods, const struct pod_attachment *attachment,
                      const struct ip *ip, route_op_list *ops)
 {
     const struct sorted *have = kernel_routes(pods->setup.kernel);
-    const struct route want = plan_pod_route(pods->setup.config->pods.table, ip, stay->ifindex);
+    const struct route want =
+        plan_pod_route(pods->setup.config->pods.table, ip, attachment->ifindex);
     bool replace = false;
     if (ip->family == IP_NONE || sorted_find(have, &want))
         return 0;
@@ -250,19 +258,20 @@ static int add_route(const struct pods_engine *pods, const struct pod_stay *stay
 static int list_routes(struct pods_engine *pods, route_op_list *ops, struct round *round)
 {
     const struct sorted *links = kernel_links(pods->setup.kernel);
-    sorted_each(struct pod_stay, stay, &pods->stays) {
-        const struct link *link = stay->ifindex ? link_find(links, stay->ifindex) : NULL;
+    sorted_each(struct pod_attachment, attachment, &pods->attachments) {
+        const struct link *link =
+            attachment->ifindex ? link_find(links, attachment->ifindex) : NULL;
         size_t before = ops->count;
-        bool was_routed = stay->routed;
-        stay->routed = false;
+        bool was_routed = attachment->routed;
+        attachment->routed = false;
         if (!link || !link->up)
             continue;
-        int r = add_route(pods, stay, &stay->pod_interface.v4, ops);
+        int r = add_route(pods, attachment, &attachment->pod_interface.v4, ops);
         if (r == 0)
-            r = add_route(pods, stay, &stay->pod_interface.v6, ops);
+            r = add_route(pods, attachment, &attachment->pod_interface.v6, ops);
         if (r < 0)
             return r;
-        stay->routed = true; /* unless one of them is refused */
+        attachment->routed = true; /* unless one of them is refused */
         round->repairs += was_routed ? (uint32_t)(ops->count - before) : 0;
     }
     return 0;
@@ -274,10 +283,10 @@ static void tell_refused(struct pods_engine *pods, const struct route_op *op,
 {
     char text[ROUTE_STRLEN];
     (void)vec_push(&pods->moved, op->route.ifindex);
-    sorted_each(struct pod_stay, stay, &pods->stays) {
-        if (ip_equal(&stay->pod_interface.v4, &op->route.prefix.ip) ||
-            ip_equal(&stay->pod_interface.v6, &op->route.prefix.ip))
-            stay->routed = false;
+    sorted_each(struct pod_attachment, attachment, &pods->attachments) {
+        if (ip_equal(&attachment->pod_interface.v4, &op->route.prefix.ip) ||
+            ip_equal(&attachment->pod_interface.v6, &op->route.prefix.ip))
+            attachment->routed = false;
     }
     if (op->route.prefix.ip.family == IP_V6 && pods_end_is_too_small(pods, op->route.ifindex))
         return;

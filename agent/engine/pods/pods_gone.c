@@ -39,19 +39,19 @@ static bool are_pods_watched(const struct pods_engine *pods)
     return false;
 }
 
-static bool is_there(const struct pod_stay *stay)
+static bool is_there(const struct pod_attachment *attachment)
 {
-    return stay->ifindex && stay->wired;
+    return attachment->ifindex && attachment->wired;
 }
 
 /* Whether the pod has got another sandbox since. */
-static bool has_successor(const struct pods_engine *pods, const struct pod_stay *stay)
+static bool has_successor(const struct pods_engine *pods, const struct pod_attachment *attachment)
 {
-    sorted_each(const struct pod_stay, other, &pods->stays) {
-        if (is_there(other) && other->since_wall_ms > stay->since_wall_ms &&
-            strcmp(other->name, stay->name) == 0 &&
-            strcmp(other->namespace, stay->namespace) == 0 &&
-            strcmp(other->pod_interface.container, stay->pod_interface.container) != 0)
+    sorted_each(const struct pod_attachment, other, &pods->attachments) {
+        if (is_there(other) && other->since_wall_ms > attachment->since_wall_ms &&
+            strcmp(other->name, attachment->name) == 0 &&
+            strcmp(other->namespace, attachment->namespace) == 0 &&
+            strcmp(other->pod_interface.container, attachment->pod_interface.container) != 0)
             return true;
     }
     return false;
@@ -67,50 +67,60 @@ static bool is_held_by_a_pod(const struct store *store, const struct ip *ip)
 
 /* Why no Pod has the sandbox; NULL: one has. The arguments are those of pod_unknown. */
 static const struct fault_type *why_gone(const struct pods_engine *pods,
-                                         const struct pod_stay *stay)
+                                         const struct pod_attachment *attachment)
 {
     const struct store *store = pods->setup.store;
-    bool known = *stay->name ? store_get(store, KIND_POD, stay->namespace, stay->name) != NULL
-                             : is_held_by_a_pod(store, &stay->pod_interface.v4) ||
-                                   is_held_by_a_pod(store, &stay->pod_interface.v6);
+    bool known = *attachment->name
+                     ? store_get(store, KIND_POD, attachment->namespace, attachment->name) != NULL
+                     : is_held_by_a_pod(store, &attachment->pod_interface.v4) ||
+                           is_held_by_a_pod(store, &attachment->pod_interface.v6);
     if (!known)
         return &fault_type_pod_unknown;
-    return *stay->name && has_successor(pods, stay) ? &fault_type_pod_sandbox_replaced : NULL;
+    return *attachment->name && has_successor(pods, attachment) ? &fault_type_pod_sandbox_replaced
+                                                                : NULL;
 }
 
-static bool is_told(const struct pods_engine *pods, const struct pod_stay *stay, int64_t now_ms)
+static bool is_told(const struct pods_engine *pods, const struct pod_attachment *attachment,
+                    int64_t now_ms)
 {
-    return stay->unknown_ms && now_ms - stay->unknown_ms >= pods->setup.config->pods.gone_ms;
+    return attachment->unknown_ms &&
+           now_ms - attachment->unknown_ms >= pods->setup.config->pods.gone_ms;
 }
 
 /* Since when no Pod has the sandbox, as of now; 0: one has, or nobody knows. */
-static int64_t unknown_since(const struct pods_engine *pods, const struct pod_stay *stay,
-                             bool watched, int64_t now_ms)
+static int64_t unknown_since(const struct pods_engine *pods,
+                             const struct pod_attachment *attachment, bool watched, int64_t now_ms)
 {
-    if (!is_there(stay) || !why_gone(pods, stay))
+    if (!is_there(attachment) || !why_gone(pods, attachment))
         return 0;
     if (!watched)
-        return is_told(pods, stay, now_ms) ? stay->unknown_ms : 0;
-    return stay->unknown_ms ? stay->unknown_ms : now_ms;
+        return is_told(pods, attachment, now_ms) ? attachment->unknown_ms : 0;
+    return attachment->unknown_ms ? attachment->unknown_ms : now_ms;
 }
 
-static void tell(const struct pods_engine *pods, const struct pod_stay *stay, struct faults *faults)
+static void tell(const struct pods_engine *pods, const struct pod_attachment *attachment,
+                 struct faults *faults)
 {
     char v4[IP_STRLEN], v6[IP_STRLEN], pod_interface[POD_INTERFACE_STRLEN];
-    bool both =
-        stay->pod_interface.v4.family != IP_NONE && stay->pod_interface.v6.family != IP_NONE;
-    const struct link *link = link_find(kernel_links(pods->setup.kernel), stay->ifindex);
-    AUTOFREE char *pod = *stay->name ? text_format("Pod %s/%s", stay->namespace, stay->name) : NULL;
+    bool both = attachment->pod_interface.v4.family != IP_NONE &&
+                attachment->pod_interface.v6.family != IP_NONE;
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), attachment->ifindex);
+    AUTOFREE char *pod = *attachment->name
+                             ? text_format("Pod %s/%s", attachment->namespace, attachment->name)
+                             : NULL;
     AUTOFREE char *addresses = text_format(
         "%s%s%s",
-        stay->pod_interface.v4.family != IP_NONE ? ip_str(&stay->pod_interface.v4, v4) : "",
+        attachment->pod_interface.v4.family != IP_NONE ? ip_str(&attachment->pod_interface.v4, v4)
+                                                       : "",
         both ? " and " : "",
-        stay->pod_interface.v6.family != IP_NONE ? ip_str(&stay->pod_interface.v6, v6) : "");
-    fault_raise_type(faults, pod ? pod : pod_interface_str(&stay->pod_interface, pod_interface),
-                     why_gone(pods, stay),
-                     &(const struct fault_pod_unknown){ .sandbox = stay->pod_interface.container,
-                                                        .interface = link ? link->name : "?",
-                                                        .addresses = addresses });
+        attachment->pod_interface.v6.family != IP_NONE ? ip_str(&attachment->pod_interface.v6, v6)
+                                                       : "");
+    fault_raise_type(
+        faults, pod ? pod : pod_interface_str(&attachment->pod_interface, pod_interface),
+        why_gone(pods, attachment),
+        &(const struct fault_pod_unknown){ .sandbox = attachment->pod_interface.container,
+                                           .interface = link ? link->name : "?",
+                                           .addresses = addresses });
 }
 
 void pods_note_gone(struct pods_engine *pods, const struct change *change)
@@ -130,14 +140,14 @@ void pods_follow_gone(struct pods_engine *pods, int64_t now_ms)
     pods->gone_dirty = false;
     pods->gone_due_ms = INT64_MAX;
     bool watched = are_pods_watched(pods), waits = false;
-    sorted_each(struct pod_stay, stay, &pods->stays) {
-        stay->unknown_ms = unknown_since(pods, stay, watched, now_ms);
-        if (is_told(pods, stay, now_ms))
-            tell(pods, stay, &faults);
-        else if (stay->unknown_ms)
+    sorted_each(struct pod_attachment, attachment, &pods->attachments) {
+        attachment->unknown_ms = unknown_since(pods, attachment, watched, now_ms);
+        if (is_told(pods, attachment, now_ms))
+            tell(pods, attachment, &faults);
+        else if (attachment->unknown_ms)
             pods->gone_due_ms =
-                MIN(pods->gone_due_ms, stay->unknown_ms + pods->setup.config->pods.gone_ms);
-        waits |= !watched && is_there(stay) && why_gone(pods, stay);
+                MIN(pods->gone_due_ms, attachment->unknown_ms + pods->setup.config->pods.gone_ms);
+        waits |= !watched && is_there(attachment) && why_gone(pods, attachment);
     }
     if (waits)
         pods->gone_due_ms = MIN(pods->gone_due_ms, now_ms + AGAIN_MS);

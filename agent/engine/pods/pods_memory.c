@@ -31,13 +31,13 @@ enum { MEMORY_MAX = 16 << 20 };
 /* "CONTAINER INTERFACE NAME" */
 static int read_network(struct pods_engine *pods, char *text)
 {
-    struct pod_stay stay = { 0 };
+    struct pod_attachment attachment = { 0 };
     const char *container = strsep(&text, " "), *interface = strsep(&text, " ");
-    if (!interface || !text || strlen(text) >= sizeof(stay.network) ||
-        pod_interface_name(container, interface, "default", &stay.pod_interface) < 0)
+    if (!interface || !text || strlen(text) >= sizeof(attachment.network) ||
+        pod_interface_name(container, interface, "default", &attachment.pod_interface) < 0)
         return -EBADMSG;
-    strcpy(stay.network, text);
-    return sorted_put(&pods->networks, &stay);
+    strcpy(attachment.network, text);
+    return sorted_put(&pods->networks, &attachment);
 }
 
 static int read_line(struct pods_engine *pods, char *line)
@@ -104,7 +104,7 @@ int pods_memory_settle(struct pods_engine *pods, int64_t now_wall_ms)
 
 const char *pods_memory_network(const struct pods_engine *pods, const struct pod_interface *key)
 {
-    const struct pod_stay *known = sorted_find(&pods->networks, key);
+    const struct pod_attachment *known = sorted_find(&pods->networks, key);
     return known ? known->network : "";
 }
 
@@ -118,10 +118,10 @@ static void write_lines(const struct pods_engine *pods, struct text *out)
             out, "%s used\n",
             ip_str(pod_interface->v4.family != IP_NONE ? &pod_interface->v4 : &pod_interface->v6,
                    ip));
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
-        if (*stay->network)
-            text_addf(out, "network %s %s %s\n", stay->pod_interface.container,
-                      stay->pod_interface.interface, stay->network);
+    sorted_each(const struct pod_attachment, attachment, &pods->attachments) {
+        if (*attachment->network)
+            text_addf(out, "network %s %s %s\n", attachment->pod_interface.container,
+                      attachment->pod_interface.interface, attachment->network);
     }
 }
 

@@ -60,10 +60,10 @@ void pods_settings_done(struct pods_engine *pods)
 int pods_settings_hear(struct pods_engine *pods, const struct kernel_events *events)
 {
     if (events->resynced)
-        pods->settings_left = pods->stays.count;
+        pods->settings_left = pods->attachments.count;
     vec_each(const uint32_t, ifindex, &events->settings) {
         if (*ifindex == SETTINGS_OF_ALL)
-            pods->settings_left = pods->stays.count;
+            pods->settings_left = pods->attachments.count;
         int r = vec_push(&pods->moved, *ifindex);
         if (r < 0)
             return r;
@@ -100,16 +100,16 @@ static bool is_wanted(const struct pods_engine *pods, uint32_t request, bool v4,
            !(requests[request].nat_tells && pods->setup.config->services.enabled);
 }
 
-static int look_at_end(struct pods_engine *pods, const struct pod_stay *stay)
+static int look_at_end(struct pods_engine *pods, const struct pod_attachment *attachment)
 {
-    const struct link *link = link_find(kernel_links(pods->setup.kernel), stay->ifindex);
-    const bool v4 = stay->pod_interface.v4.family != IP_NONE,
-               v6 = stay->pod_interface.v6.family != IP_NONE;
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), attachment->ifindex);
+    const bool v4 = attachment->pod_interface.v4.family != IP_NONE,
+               v6 = attachment->pod_interface.v6.family != IP_NONE;
     int r = 0;
-    for (uint32_t i = FIRST_OF_ENDS; r == 0 && stay->wired && link && i < ARRAY_SIZE(requests);
-         i++) {
+    for (uint32_t i = FIRST_OF_ENDS;
+         r == 0 && attachment->wired && link && i < ARRAY_SIZE(requests); i++) {
         if (is_wanted(pods, i, v4, v6))
-            r = look_at(pods, stay->ifindex, link->name, i);
+            r = look_at(pods, attachment->ifindex, link->name, i);
     }
     return r;
 }
@@ -118,9 +118,9 @@ static int look_at_node(struct pods_engine *pods)
 {
     bool v4 = false, v6 = false;
     int r = 0;
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
-        v4 |= stay->pod_interface.v4.family != IP_NONE;
-        v6 |= stay->pod_interface.v6.family != IP_NONE;
+    sorted_each(const struct pod_attachment, attachment, &pods->attachments) {
+        v4 |= attachment->pod_interface.v4.family != IP_NONE;
+        v6 |= attachment->pod_interface.v6.family != IP_NONE;
     }
     for (uint32_t i = 0; r == 0 && i < FIRST_OF_ENDS; i++) {
         if (is_wanted(pods, i, v4, v6))
@@ -131,11 +131,11 @@ static int look_at_node(struct pods_engine *pods)
     return r;
 }
 
-static const struct pod_stay *stay_by(const struct pods_engine *pods, uint32_t ifindex)
+static const struct pod_attachment *stay_by(const struct pods_engine *pods, uint32_t ifindex)
 {
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
-        if (stay->ifindex == ifindex)
-            return stay;
+    sorted_each(const struct pod_attachment, attachment, &pods->attachments) {
+        if (attachment->ifindex == ifindex)
+            return attachment;
     }
     return NULL;
 }
@@ -155,8 +155,8 @@ static int look_at_moved(struct pods_engine *pods)
 {
     int r = note_told(pods);
     vec_each(const uint32_t, ifindex, &pods->moved) {
-        const struct pod_stay *stay = *ifindex ? stay_by(pods, *ifindex) : NULL;
-        r = r == 0 && stay ? look_at_end(pods, stay) : r;
+        const struct pod_attachment *attachment = *ifindex ? stay_by(pods, *ifindex) : NULL;
+        r = r == 0 && attachment ? look_at_end(pods, attachment) : r;
     }
     vec_clear(&pods->moved);
     return r;
@@ -164,11 +164,12 @@ static int look_at_moved(struct pods_engine *pods)
 
 static int take_turn(struct pods_engine *pods)
 {
-    const size_t count = MIN((size_t)TURN, pods->stays.count);
+    const size_t count = MIN((size_t)TURN, pods->attachments.count);
     int r = 0;
     for (size_t i = 0; r == 0 && i < count; i++) {
-        pods->settings_at = pods->settings_at + 1 < pods->stays.count ? pods->settings_at + 1 : 0;
-        r = look_at_end(pods, sorted_at(&pods->stays, pods->settings_at));
+        pods->settings_at =
+            pods->settings_at + 1 < pods->attachments.count ? pods->settings_at + 1 : 0;
+        r = look_at_end(pods, sorted_at(&pods->attachments, pods->settings_at));
     }
     pods->settings_left -= MIN(count, pods->settings_left);
     return r;
@@ -179,8 +180,9 @@ static void drop_drifts(struct pods_engine *pods)
 {
     for (size_t i = pods->drifts.count; i-- > 0;) {
         const struct pod_drift drift = *(struct pod_drift *)sorted_at(&pods->drifts, i);
-        const struct pod_stay *stay = drift.ifindex ? stay_by(pods, drift.ifindex) : NULL;
-        if (drift.ifindex && (!stay || !is_wanted(pods, drift.request, true, true)))
+        const struct pod_attachment *attachment =
+            drift.ifindex ? stay_by(pods, drift.ifindex) : NULL;
+        if (drift.ifindex && (!attachment || !is_wanted(pods, drift.request, true, true)))
             sorted_remove(&pods->drifts, &drift);
     }
 }
@@ -199,10 +201,11 @@ static void tell(const struct pods_engine *pods, const struct pod_drift *drift,
                  struct faults *faults)
 {
     const struct link *link = link_find(kernel_links(pods->setup.kernel), drift->ifindex);
-    const struct pod_stay *stay = drift->ifindex ? stay_by(pods, drift->ifindex) : NULL;
+    const struct pod_attachment *attachment = drift->ifindex ? stay_by(pods, drift->ifindex) : NULL;
     AUTOFREE char *key = key_of(drift->request, link ? link->name : "");
-    AUTOFREE char *pod =
-        stay && *stay->name ? text_format("%s/%s", stay->namespace, stay->name) : NULL;
+    AUTOFREE char *pod = attachment && *attachment->name
+                             ? text_format("%s/%s", attachment->namespace, attachment->name)
+                             : NULL;
     fault_raise_type(faults, key, requests[drift->request].fault,
                      &(const struct fault_pod_end_not_forwarding){
                          .value = drift->value, .pod = pod, .setting = key });
@@ -229,14 +232,14 @@ static void tell_all(struct pods_engine *pods)
 /* A node without pods has nothing to read. */
 static int64_t next_turn_ms(const struct pods_engine *pods, int64_t now_ms)
 {
-    if (pods->stays.count == 0)
+    if (pods->attachments.count == 0)
         return INT64_MAX;
     return now_ms + (pods->settings_left ? AT_ONCE_MS : REST_MS);
 }
 
 int pods_follow_settings(struct pods_engine *pods, int64_t now_ms)
 {
-    const bool first = pods->settings_due_ms == INT64_MAX && pods->stays.count > 0;
+    const bool first = pods->settings_due_ms == INT64_MAX && pods->attachments.count > 0;
     const bool due = first || pods->settings_left || now_ms >= pods->settings_due_ms;
     if (!due && pods->moved.count == 0 && pods->drifts.count == 0)
         return 0;

@@ -4,21 +4,22 @@
 
 #include "base/clock.h"
 
-struct pod_stay *pods_stay(const struct pods_engine *pods, const struct pod_interface *key)
+struct pod_attachment *pods_attachment(const struct pods_engine *pods,
+                                       const struct pod_interface *key)
 {
-    return sorted_find(&pods->stays, key);
+    return sorted_find(&pods->attachments, key);
 }
 
 int pods_forget(struct pods_engine *pods, const struct pod_interface *key)
 {
-    const struct pod_stay *stay = pods_stay(pods, key);
-    if (!stay)
+    const struct pod_attachment *attachment = pods_attachment(pods, key);
+    if (!attachment)
         return 0;
-    const struct pod_interface pod_interface = stay->pod_interface;
+    const struct pod_interface pod_interface = attachment->pod_interface;
     int r = pod_addresses_free(&pods->addresses, &pod_interface, clock_wall_ms());
     if (r < 0)
         return r;
-    sorted_remove(&pods->stays, &pod_interface);
+    sorted_remove(&pods->attachments, &pod_interface);
     pods->unsaved = true;
     return 1;
 }

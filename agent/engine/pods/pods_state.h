@@ -13,7 +13,7 @@
 
 /* A pod interface whose link went without a DEL: its pod is cut off. */
 struct pod_loss {
-    struct pod_stay stay;
+    struct pod_attachment attachment;
     int64_t lost_ms; /* monotonic */
 };
 
@@ -45,14 +45,14 @@ struct pods_engine {
     struct engine_setup setup;
     struct nl_socket *socket; /* for aliases and links */
     struct pod_addresses addresses;
-    struct sorted stays;         /* struct pod_stay */
-    struct sorted chained;       /* struct pod_stay: behind other plugins, for egress alone */
+    struct sorted attachments;   /* struct pod_attachment */
+    struct sorted chained;       /* struct pod_attachment: behind other plugins, for egress alone */
     VEC(struct pod_loss) losses; /* oldest first */
     pod_wait_list waits;         /* one of a pool */
     VEC(struct pod_closed) closed;
     char *path;             /* of the state file */
     struct sorted was_used; /* struct ip: in use when the file was written; until first seen */
-    struct sorted networks; /* struct pod_stay: of those that were there then, likewise */
+    struct sorted networks; /* struct pod_attachment: of those that were there then, likewise */
     bool unsaved;
     bool dirty; /* something that a round has to look at */
     bool blocks_dirty;
@@ -61,11 +61,12 @@ struct pods_engine {
     size_t settings_at;      /* the stay whose settings are read next */
     size_t settings_left;    /* how many are to be read without a rest */
     int64_t settings_due_ms; /* monotonic: when the next are read */
-    bool gone_dirty;     /* a Pod or a stay came or went: they are looked for in the next round */
-    int64_t gone_due_ms; /* monotonic: when Pods that the API may not know are looked for */
-    bool known;          /* a round has seen the kernel's links and the source's blocks */
-    int64_t due_ms;      /* monotonic: when a round has to look without a change */
-    int64_t waits_ms;    /* monotonic: when those that wait are looked at again */
+    bool
+        gone_dirty; /* a Pod or an attachment came or went: they are looked for in the next round */
+    int64_t gone_due_ms;    /* monotonic: when Pods that the API may not know are looked for */
+    bool known;             /* a round has seen the kernel's links and the source's blocks */
+    int64_t due_ms;         /* monotonic: when a round has to look without a change */
+    int64_t waits_ms;       /* monotonic: when those that wait are looked at again */
     int64_t rested_wall_ms; /* when an address has rested that a pod waits for; INT64_MAX: none */
     int64_t unowned_ms;     /* monotonic: when foreign routes into the blocks are looked at again */
     struct backoff retry;
@@ -126,7 +127,7 @@ void pods_follow_gone(struct pods_engine *pods, int64_t now_ms);
 /* ---- pods_want.c ---- */
 
 /* Whether the stay is of the pod that asks. */
-bool pods_is_same(const struct pod_stay *stay, const struct pod_request *request);
+bool pods_is_same(const struct pod_attachment *attachment, const struct pod_request *request);
 
 /* ---- pods_memory.c: when addresses were freed, on disk ---- */
 
@@ -141,10 +142,11 @@ void pods_memory_save(struct pods_engine *pods);
 
 /* ---- pods_state.c ---- */
 
-struct pod_stay *pods_stay(const struct pods_engine *pods, const struct pod_interface *key);
+struct pod_attachment *pods_attachment(const struct pods_engine *pods,
+                                       const struct pod_interface *key);
 /* The Pod's name, or the pod interface where nobody has said which pod it is. Returns `buffer`. */
 enum { POD_PLACE_LEN = POD_NAMESPACE_LEN + POD_INTERFACE_NAME_MAX + POD_INTERFACE_STRLEN };
-const char *pods_place(const struct pod_stay *stay, char buffer[static POD_PLACE_LEN]);
+const char *pods_place(const struct pod_attachment *attachment, char buffer[static POD_PLACE_LEN]);
 /* Forgets a pod interface; its addresses rest. Returns 1, 0 if it is not known, or -ENOMEM. */
 int pods_forget(struct pods_engine *pods, const struct pod_interface *key);
 void pods_report(struct pods_engine *pods, const char *group, const struct faults *faults);

@@ -15,10 +15,11 @@
 #include "model/pod.h"
 #include "store/give.h"
 
-static const struct pod *pod_of(const struct store *store, const struct pod_stay *stay)
+static const struct pod *pod_of(const struct store *store, const struct pod_attachment *attachment)
 {
     const struct object *object =
-        *stay->name ? store_get(store, KIND_POD, stay->namespace, stay->name) : NULL;
+        *attachment->name ? store_get(store, KIND_POD, attachment->namespace, attachment->name)
+                          : NULL;
     return object ? to_pod(object) : NULL;
 }
 
@@ -31,23 +32,24 @@ static bool has_ip(const struct pod *pod, const struct ip *ip)
     return ip->family == IP_NONE;
 }
 
-static bool has_all(const struct pod *pod, const struct pod_stay *stay)
+static bool has_all(const struct pod *pod, const struct pod_attachment *attachment)
 {
-    return has_ip(pod, &stay->pod_interface.v4) && has_ip(pod, &stay->pod_interface.v6);
+    return has_ip(pod, &attachment->pod_interface.v4) && has_ip(pod, &attachment->pod_interface.v6);
 }
 
-static bool is_same_pod(const struct pod_stay *a, const struct pod_stay *b)
+static bool is_same_pod(const struct pod_attachment *a, const struct pod_attachment *b)
 {
     return strcmp(a->name, b->name) == 0 && strcmp(a->namespace, b->namespace) == 0;
 }
 
 /* Of all interfaces of the pod: an earlier sandbox of it may not be gone yet. */
-static int gather(const struct sorted *stays, const struct pod_stay *of, ip_list *ips)
+static int gather(const struct sorted *attachments, const struct pod_attachment *of, ip_list *ips)
 {
-    sorted_each(const struct pod_stay, stay, stays) {
-        const struct ip *const own[] = { &stay->pod_interface.v4, &stay->pod_interface.v6 };
+    sorted_each(const struct pod_attachment, attachment, attachments) {
+        const struct ip *const own[] = { &attachment->pod_interface.v4,
+                                         &attachment->pod_interface.v6 };
         for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-            if (!is_same_pod(stay, of) || own[i]->family == IP_NONE)
+            if (!is_same_pod(attachment, of) || own[i]->family == IP_NONE)
                 continue;
             int r = vec_push(ips, *own[i]);
             if (r < 0)
@@ -57,14 +59,14 @@ static int gather(const struct sorted *stays, const struct pod_stay *of, ip_list
     return 0;
 }
 
-static int tell_of(const struct sorted *stays, struct store *store)
+static int tell_of(const struct sorted *attachments, struct store *store)
 {
-    sorted_each(const struct pod_stay, stay, stays) {
+    sorted_each(const struct pod_attachment, attachment, attachments) {
         AUTOVEC ip_list ips = { 0 };
-        const struct pod *pod = pod_of(store, stay);
-        if (!pod || !pod_owns_addresses(pod) || has_all(pod, stay))
+        const struct pod *pod = pod_of(store, attachment);
+        if (!pod || !pod_owns_addresses(pod) || has_all(pod, attachment))
             continue;
-        int r = gather(stays, stay, &ips);
+        int r = gather(attachments, attachment, &ips);
         if (r == 0)
             r = store_give_pod(store, pod, &ips);
         if (r < 0)
@@ -76,12 +78,12 @@ static int tell_of(const struct sorted *stays, struct store *store)
 int pods_engine_tell(struct engine *engine, struct store *store)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;
-    int r = tell_of(&pods->stays, store);
+    int r = tell_of(&pods->attachments, store);
     return r < 0 ? r : tell_of(&pods->chained, store);
 }
 
-bool pods_engine_told(const struct store *store, const struct pod_stay *stay)
+bool pods_engine_told(const struct store *store, const struct pod_attachment *attachment)
 {
-    const struct pod *pod = pod_of(store, stay);
-    return pod && (!pod_owns_addresses(pod) || has_all(pod, stay));
+    const struct pod *pod = pod_of(store, attachment);
+    return pod && (!pod_owns_addresses(pod) || has_all(pod, attachment));
 }

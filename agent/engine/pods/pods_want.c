@@ -24,9 +24,10 @@ enum {
     EGRESS_HEADERS = 40 + 8, /* what the tunnel to a gateway adds, at the most: IPv6 and UDP */
 };
 
-static bool has_addresses(const struct pod_stay *stay)
+static bool has_addresses(const struct pod_attachment *attachment)
 {
-    return stay->pod_interface.v4.family != IP_NONE || stay->pod_interface.v6.family != IP_NONE;
+    return attachment->pod_interface.v4.family != IP_NONE ||
+           attachment->pod_interface.v6.family != IP_NONE;
 }
 
 /* The smallest of an interface that routes to other routers lead out of. */
@@ -54,13 +55,13 @@ static uint32_t pod_mtu(const struct pods_engine *pods, const char *pool)
     return mtu >= MTU_MIN + less ? mtu - less : MAX(mtu, (uint32_t)MTU_MIN);
 }
 
-static void fill_grant(const struct pods_engine *pods, const struct pod_stay *stay,
+static void fill_grant(const struct pods_engine *pods, const struct pod_attachment *attachment,
                        struct pod_grant *ret_grant)
 {
-    *ret_grant =
-        (struct pod_grant){ .stay = *stay, .mtu = pod_mtu(pods, stay->pod_interface.pool) };
-    pod_interface_host_name(&stay->pod_interface, ret_grant->host);
-    (void)pod_interface_alias(&stay->pod_interface, ret_grant->alias);
+    *ret_grant = (struct pod_grant){ .attachment = *attachment,
+                                     .mtu = pod_mtu(pods, attachment->pod_interface.pool) };
+    pod_interface_host_name(&attachment->pod_interface, ret_grant->host);
+    (void)pod_interface_alias(&attachment->pod_interface, ret_grant->alias);
 }
 
 /* A folder of manifests need not have every Namespace; the API has, sooner or later. */
@@ -72,35 +73,35 @@ static enum pod_refusal find_pool(const struct pods_engine *pods, const char *na
     return object || pods->setup.config->source.manifests ? POD_GRANTED : POD_NAMESPACE;
 }
 
-bool pods_is_same(const struct pod_stay *stay, const struct pod_request *request)
+bool pods_is_same(const struct pod_attachment *attachment, const struct pod_request *request)
 {
-    if (!*stay->name)
+    if (!*attachment->name)
         return true; /* found at the start */
-    return strcmp(stay->namespace, request->namespace) == 0 &&
-           strcmp(stay->name, request->name) == 0 &&
-           (!*stay->uid || !*request->uid || strcmp(stay->uid, request->uid) == 0);
+    return strcmp(attachment->namespace, request->namespace) == 0 &&
+           strcmp(attachment->name, request->name) == 0 &&
+           (!*attachment->uid || !*request->uid || strcmp(attachment->uid, request->uid) == 0);
 }
 
-static enum pod_refusal enter(struct pods_engine *pods, const struct pod_stay *stay)
+static enum pod_refusal enter(struct pods_engine *pods, const struct pod_attachment *attachment)
 {
-    if (pod_addresses_put(&pods->addresses, &stay->pod_interface) < 0)
+    if (pod_addresses_put(&pods->addresses, &attachment->pod_interface) < 0)
         return POD_MEMORY;
-    if (sorted_put(&pods->stays, stay) == 0)
+    if (sorted_put(&pods->attachments, attachment) == 0)
         return POD_GRANTED;
-    (void)pod_addresses_free(&pods->addresses, &stay->pod_interface, clock_wall_ms());
+    (void)pod_addresses_free(&pods->addresses, &attachment->pod_interface, clock_wall_ms());
     return POD_MEMORY;
 }
 
-static void name_stay(struct pod_stay *stay, const struct pod_request *request)
+static void name_stay(struct pod_attachment *attachment, const struct pod_request *request)
 {
-    snprintf(stay->namespace, sizeof(stay->namespace), "%s", request->namespace);
-    snprintf(stay->name, sizeof(stay->name), "%s", request->name);
-    snprintf(stay->uid, sizeof(stay->uid), "%s", request->uid);
+    snprintf(attachment->namespace, sizeof(attachment->namespace), "%s", request->namespace);
+    snprintf(attachment->name, sizeof(attachment->name), "%s", request->name);
+    snprintf(attachment->uid, sizeof(attachment->uid), "%s", request->uid);
     if (*request->network)
-        snprintf(stay->network, sizeof(stay->network), "%s", request->network);
-    stay->promised_ms = clock_mono_ms();
-    stay->since_wall_ms = clock_wall_ms();
-    stay->wired = false;
+        snprintf(attachment->network, sizeof(attachment->network), "%s", request->network);
+    attachment->promised_ms = clock_mono_ms();
+    attachment->since_wall_ms = clock_wall_ms();
+    attachment->wired = false;
 }
 
 /* Once it is known that somebody waits for a pool, to be asked again changes nothing. */
@@ -150,61 +151,62 @@ static bool rests(struct pods_engine *pods, const struct pod_interface *chosen)
 }
 
 static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_request *request,
-                                  struct pod_stay *stay)
+                                  struct pod_attachment *attachment)
 {
     const char *pool;
     char alias[POD_INTERFACE_ALIAS_LEN];
     enum pod_refusal refusal = find_pool(pods, request->namespace, &pool);
     if (refusal != POD_GRANTED)
         return refusal;
-    if (pod_interface_name(request->container, request->interface, pool, &stay->pod_interface) <
-            0 ||
-        pod_interface_alias(&stay->pod_interface, alias) < 0)
+    if (pod_interface_name(request->container, request->interface, pool,
+                           &attachment->pod_interface) < 0 ||
+        pod_interface_alias(&attachment->pod_interface, alias) < 0)
         return POD_BAD_NAME;
     if (!pod_addresses_choose(&pods->addresses, clock_wall_ms(), pods->setup.config->pods.rest_ms,
-                              &stay->pod_interface)) {
+                              &attachment->pod_interface)) {
         note_wait(pods, pool);
         return POD_FULL;
     }
-    if (rests(pods, &stay->pod_interface))
+    if (rests(pods, &attachment->pod_interface))
         return POD_RESTING;
-    name_stay(stay, request);
+    name_stay(attachment, request);
     end_wait(pods, pool);
-    return enter(pods, stay);
+    return enter(pods, attachment);
 }
 
 enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_request *request,
                                   struct pod_grant *ret_grant)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
-    struct pod_stay stay = { 0 };
+    struct pod_attachment attachment = { 0 };
     if (!pods->setup.config->pods.enabled)
         return POD_OFF;
     if (!pods->known)
         return POD_EARLY;
-    if (pod_interface_name(request->container, request->interface, "default", &stay.pod_interface) <
-            0 ||
-        strlen(request->namespace) >= sizeof(stay.namespace) ||
-        strlen(request->network) >= sizeof(stay.network) ||
-        strlen(request->name) >= sizeof(stay.name) || strlen(request->uid) >= sizeof(stay.uid))
+    if (pod_interface_name(request->container, request->interface, "default",
+                           &attachment.pod_interface) < 0 ||
+        strlen(request->namespace) >= sizeof(attachment.namespace) ||
+        strlen(request->network) >= sizeof(attachment.network) ||
+        strlen(request->name) >= sizeof(attachment.name) ||
+        strlen(request->uid) >= sizeof(attachment.uid))
         return POD_BAD_NAME;
-    struct pod_stay *known = pods_stay(pods, &stay.pod_interface);
+    struct pod_attachment *known = pods_attachment(pods, &attachment.pod_interface);
     enum pod_refusal refusal = POD_GRANTED;
     if (known && !pods_is_same(known, request))
         return POD_OTHER;
     if (known && has_addresses(known)) {
         name_stay(known, request);
-        stay = *known;
+        attachment = *known;
     } else {
-        refusal = grant_new(pods, request, &stay);
+        refusal = grant_new(pods, request, &attachment);
     }
     if (refusal != POD_GRANTED) {
-        ret_grant->stay = stay;
+        ret_grant->attachment = attachment;
         return refusal;
     }
     pods->unsaved = pods->dirty = true;
     pods->setup.wake(pods->setup.context);
-    fill_grant(pods, &stay, ret_grant);
+    fill_grant(pods, &attachment, ret_grant);
     return POD_GRANTED;
 }
 
@@ -212,22 +214,22 @@ bool pods_engine_grant(const struct engine *engine, const struct pod_interface *
                        struct pod_grant *ret_grant)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;
-    const struct pod_stay *stay = pods_stay(pods, key);
-    if (!stay || !has_addresses(stay))
+    const struct pod_attachment *attachment = pods_attachment(pods, key);
+    if (!attachment || !has_addresses(attachment))
         return false;
-    fill_grant(pods, stay, ret_grant);
+    fill_grant(pods, attachment, ret_grant);
     return true;
 }
 
 int pods_engine_wired(struct engine *engine, const struct pod_interface *key)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
-    struct pod_stay *stay = pods_stay(pods, key);
-    if (!stay || !has_addresses(stay))
+    struct pod_attachment *attachment = pods_attachment(pods, key);
+    if (!attachment || !has_addresses(attachment))
         return -ENOENT;
-    stay->wired = true;
-    stay->mtu = 0;        /* its end is another one, maybe */
-    stay->routed = false; /* until a round has seen the link as it is now */
+    attachment->wired = true;
+    attachment->mtu = 0;        /* its end is another one, maybe */
+    attachment->routed = false; /* until a round has seen the link as it is now */
     pods->dirty = true;
     pods->setup.wake(pods->setup.context);
     return 0;
@@ -237,12 +239,12 @@ int pods_engine_wired(struct engine *engine, const struct pod_interface *key)
 void pods_engine_attach(struct engine *engine, const struct pod_interface *key, const char *network)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
-    struct pod_stay *stay = pods_stay(pods, key);
-    if (!stay)
-        stay = sorted_find(&pods->chained, key);
-    if (!stay || strlen(network) >= sizeof(stay->network))
+    struct pod_attachment *attachment = pods_attachment(pods, key);
+    if (!attachment)
+        attachment = sorted_find(&pods->chained, key);
+    if (!attachment || strlen(network) >= sizeof(attachment->network))
         return;
-    snprintf(stay->network, sizeof(stay->network), "%s", network);
+    snprintf(attachment->network, sizeof(attachment->network), "%s", network);
     pods->unsaved = pods->dirty = true;
     pods->setup.wake(pods->setup.context);
 }
@@ -251,7 +253,7 @@ static void forget_loss(struct pods_engine *pods, const struct pod_interface *ke
 {
     size_t kept = 0;
     vec_each(const struct pod_loss, loss, &pods->losses) {
-        if (pod_interface_cmp(&loss->stay.pod_interface, key) != 0)
+        if (pod_interface_cmp(&loss->attachment.pod_interface, key) != 0)
             pods->losses.items[kept++] = *loss;
     }
     if (kept == pods->losses.count)
@@ -292,14 +294,15 @@ static int delete_unknown(struct pods_engine *pods, const struct pod_interface *
 int pods_engine_free(struct engine *engine, const struct pod_interface *key)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
-    const struct pod_stay *stay = pods_stay(pods, key);
+    const struct pod_attachment *attachment = pods_attachment(pods, key);
     int r = 0;
     forget_loss(pods, key);
-    if (stay && stay->ifindex && link_find(kernel_links(pods->setup.kernel), stay->ifindex))
-        r = delete_link(pods, stay->ifindex);
+    if (attachment && attachment->ifindex &&
+        link_find(kernel_links(pods->setup.kernel), attachment->ifindex))
+        r = delete_link(pods, attachment->ifindex);
     if (r == 0 && pods->socket)
         r = delete_unknown(pods, key);
-    if (r < 0 || !stay)
+    if (r < 0 || !attachment)
         return r;
     r = pods_forget(pods, key);
     pods->dirty = true;

@@ -17,7 +17,7 @@ enum {
 
 /* What is known of a pod interface. Begins with the pod interface, so that pod_interface_cmp()
  * orders them. */
-struct pod_stay {
+struct pod_attachment {
     struct pod_interface pod_interface;
     char namespace[POD_NAMESPACE_LEN], name[POD_INTERFACE_NAME_MAX + 1],
         uid[POD_UID_LEN]; /* "": unknown */
@@ -60,7 +60,7 @@ enum pod_refusal {
 };
 
 struct pod_grant {
-    struct pod_stay stay;                       /* of what is POD_FULL: the pool alone */
+    struct pod_attachment attachment;           /* of what is POD_FULL: the pool alone */
     char host[POD_INTERFACE_INTERFACE_MAX + 1]; /* the name of the host's end */
     char alias[POD_INTERFACE_ALIAS_LEN];
     uint32_t mtu;

@@ -114,7 +114,7 @@ static int set_up(void **state)
     world->pods.setup.status = &world->status;
     world->pods.path = world->folder;
     world->pods.setup.store = store_new();
-    world->pods.stays = (struct sorted)SORTED(struct pod_stay, pod_interface_cmp);
+    world->pods.attachments = (struct sorted)SORTED(struct pod_attachment, pod_interface_cmp);
     world->pods.drifts = (struct sorted)SORTED(struct pod_drift, pod_drift_cmp);
     world->pods.retry = (struct backoff){ .initial_ms = 100, .max_ms = 1000 };
     pod_addresses_init(&world->pods.addresses);
@@ -127,7 +127,7 @@ static int tear_down(void **state)
     struct world *world = *state;
     pod_addresses_done(&world->pods.addresses);
     pods_settings_done(&world->pods);
-    sorted_done(&world->pods.stays);
+    sorted_done(&world->pods.attachments);
     store_free(world->pods.setup.store);
     sorted_done(&links);
     sorted_done(&routes);
@@ -207,17 +207,17 @@ static struct pod_interface put_end(uint32_t ifindex, uint8_t n)
     return pod_interface;
 }
 
-static void put_stay(struct world *world, uint32_t ifindex, uint8_t n, bool both)
+static void put_attachment(struct world *world, uint32_t ifindex, uint8_t n, bool both)
 {
-    struct pod_stay stay = {
+    struct pod_attachment attachment = {
         .ifindex = ifindex, .pod_interface = put_end(ifindex, n), .namespace = "shop", .wired = true
     };
-    (void)snprintf(stay.name, sizeof(stay.name), "web-%u", ifindex);
+    (void)snprintf(attachment.name, sizeof(attachment.name), "web-%u", ifindex);
     if (both)
-        stay.pod_interface.v6 = (struct ip){ .family = IP_V6, .bytes = { 0xfd, [15] = n } };
-    assert_int_equal(sorted_put(&world->pods.stays, &stay), 0);
+        attachment.pod_interface.v6 = (struct ip){ .family = IP_V6, .bytes = { 0xfd, [15] = n } };
+    assert_int_equal(sorted_put(&world->pods.attachments, &attachment), 0);
     if (n)
-        assert_int_equal(pod_addresses_put(&world->pods.addresses, &stay.pod_interface), 0);
+        assert_int_equal(pod_addresses_put(&world->pods.addresses, &attachment.pod_interface), 0);
 }
 
 static const struct known_fault *told(const struct world *world, const char *code)
@@ -241,7 +241,7 @@ static void follow(struct world *world)
 static void test_routes(void **state)
 {
     struct world *world = *state;
-    put_stay(world, 1, 1, false);
+    put_attachment(world, 1, 1, false);
     route_error = -EEXIST;
     follow(world);
     assert_string_equal(told(world, "pod-route-occupied")->remedy, "delete the other route");
@@ -256,8 +256,8 @@ static void test_addresses(void **state)
 {
     struct world *world = *state;
     route_error = 0;
-    put_stay(world, 1, 1, false);
-    put_stay(world, 2, 0, false);
+    put_attachment(world, 1, 1, false);
+    put_attachment(world, 2, 0, false);
     const struct pod_interface same = put_end(3, 1);
     const struct route route = plan_pod_route(ROUTE_TABLE_COIL, &same.v4, 3);
     assert_int_equal(sorted_put(&routes, &route), 0);
@@ -272,7 +272,7 @@ static void test_unplugged(void **state)
     struct world *world = *state;
     AUTOFAULTS struct faults early = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
-    put_stay(world, 1, 1, false);
+    put_attachment(world, 1, 1, false);
     ((struct link *)sorted_at(&links, 0))->unplugged = true;
     pods_tell_ends(&world->pods, 1000, &early);
     assert_true(faults_none(&early));
@@ -287,7 +287,7 @@ static void test_many_settings(void **state)
 {
     struct world *world = *state;
     for (uint32_t i = 1; i <= 10; i++)
-        put_stay(world, i, (uint8_t)i, true);
+        put_attachment(world, i, (uint8_t)i, true);
     world->pods.settings_due_ms = 0;
     assert_int_equal(pods_follow_settings(&world->pods, 1000), 0);
     assert_string_equal(told(world, "pod-settings-more")->message,
