@@ -57,8 +57,8 @@ void egress_plan_check(const struct egress_plan *plan)
         check_pod(plan, *pod);
     sorted_each(struct egress_client *const, client, &plan->clients)
         MUST(plan->served && (*client)->egresses[0]);
-    for (size_t i = 1; i < plan->stays.count; i++)
-        MUST(prefix_cmp(&plan->stays.items[i - 1], &plan->stays.items[i]) < 0);
+    for (size_t i = 1; i < plan->excluded.count; i++)
+        MUST(prefix_cmp(&plan->excluded.items[i - 1], &plan->excluded.items[i]) < 0);
 }
 
 #define COMPARE(left, right, type, equal)                                                          \
@@ -75,7 +75,7 @@ void egress_plan_compare(const struct egress_plan *left, const struct egress_pla
     COMPARE(&left->policies, &right->policies, egress_policy, egress_policy_equal);
     COMPARE(&left->pods, &right->pods, egress_pod, egress_pod_equal);
     COMPARE(&left->clients, &right->clients, egress_client, egress_client_equal);
-    MUST(prefixes_equal(left->stays.items, left->stays.count, right->stays.items,
-                        right->stays.count));
+    MUST(prefixes_equal(left->excluded.items, left->excluded.count, right->excluded.items,
+                        right->excluded.count));
     MUST(strcmp(left->served, right->served) == 0);
 }

@@ -202,8 +202,8 @@ void write_egress(struct json *json, const struct config *config, const struct e
         write_set(json, *set);
     json_end_array(json);
     json_begin_array(json, "stays");
-    vec_each(const struct prefix, stay, &plan->stays)
-        write_prefix(json, NULL, stay);
+    vec_each(const struct prefix, exclusion, &plan->excluded)
+        write_prefix(json, NULL, exclusion);
     json_end_array(json);
     write_gateway(json, plan);
     json_end_object(json);

@@ -53,8 +53,8 @@ struct egress_wanted {
     const struct sorted *sets;     /* struct egress_set * */
     const struct sorted *policies; /* struct egress_policy * */
     const struct sorted *pods;     /* struct egress_pod * */
-    const struct prefix *stays;
-    size_t stay_count;
+    const struct prefix *excluded;
+    size_t excluded_count;
     /* Up to when all gateways have learned of new clients, monotonic; INT64_MAX: all do. */
     int64_t known_ms;
     bool may_remove; /* what is not named here goes; else it stays */

@@ -175,7 +175,7 @@ static int note(struct engine *engine, const struct change *change, struct round
     int r = plan_egress_affected(&facts, change, touched);
     if (r < 0)
         return r;
-    egress->dirty |= touched->egresses.count || touched->stays || touched->served;
+    egress->dirty |= touched->egresses.count || touched->excluded || touched->served;
     round->expected |= egress->dirty || has_rows(egress);
     egress->behind |= egress->dirty || has_rows(egress);
     return 0;
@@ -311,8 +311,8 @@ static int write_clients_side(struct egress_engine *egress, struct round *round,
         .sets = &egress->plan.sets,
         .policies = &egress->plan.policies,
         .pods = &egress->plan.pods,
-        .stays = egress->plan.stays.items,
-        .stay_count = egress->plan.stays.count,
+        .excluded = egress->plan.excluded.items,
+        .excluded_count = egress->plan.excluded.count,
         .known_ms = egress->prober ? egress_prober_known_ms(egress->prober) : INT64_MAX,
         .may_remove = round->may_remove,
     };
@@ -328,8 +328,8 @@ static int write_gateways_side(struct egress_engine *egress, const struct round 
     const struct egress_gate_wanted wanted = {
         .clients = &egress->plan.clients,
         .policies = &egress->plan.gateway_policies,
-        .stays = egress->plan.gateway_stays.items,
-        .stay_count = egress->plan.gateway_stays.count,
+        .excluded = egress->plan.gateway_excluded.items,
+        .excluded_count = egress->plan.gateway_excluded.count,
         .may_remove = round->may_remove,
     };
     return egress_gate_write(egress->gateway.gate, &wanted, faults);

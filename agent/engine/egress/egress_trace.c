@@ -98,22 +98,22 @@ static void tell_route(const struct trace_question *question, const struct egres
                        struct trace *trace)
 {
     const struct ip *to = &question->destination;
-    char leaves[PREFIX_STRLEN], stays[PREFIX_STRLEN], text[IP_STRLEN];
+    char leaves[PREFIX_STRLEN], excluded[PREFIX_STRLEN], text[IP_STRLEN];
     const bool by_stay = told->stay_bits > told->bits;
     const int bits = by_stay ? told->stay_bits : told->bits;
     const char *wide = network_str(to, told->bits, leaves);
-    const char *stay = network_str(to, told->stay_bits, stays);
+    const char *exclusion = network_str(to, told->stay_bits, excluded);
     if (bits >= 0)
         trace->egress.prefix = ip_network(to, (uint8_t)bits);
     if (bits < 0)
         trace_tell(trace, "route", "no destination of its Egresses has %s", ip_str(to, text));
     else if (by_stay)
-        trace_tell(trace, "route", "%s stays in the cluster%s%s", stay,
+        trace_tell(trace, "route", "%s stays in the cluster%s%s", exclusion,
                    *wide ? ": longer than the destination " : "", wide);
     else
         trace_tell(trace, "route", "by %s, whose destination %s has it%s%s",
                    told->egress ? told->egress : "an Egress", wide,
-                   *stay ? ": no shorter than what stays, " : "", stay);
+                   *exclusion ? ": no shorter than what stays, " : "", exclusion);
 }
 
 /* ---- to the gateway ---- */

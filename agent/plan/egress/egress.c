@@ -148,7 +148,7 @@ static int plan_clients_side(const struct node_facts *facts, struct egress_plan 
             return r;
     }
     plan->pods_told = faults->list.count != told || faults->incomplete;
-    return plan_egress_stays(facts, &plan->stays, faults);
+    return plan_egress_stays(facts, &plan->excluded, faults);
 }
 
 /* The addresses of all pods that name one of these. */
@@ -218,7 +218,7 @@ static int plan_takings(const struct node_facts *facts, struct egress_plan *plan
         if (r < 0)
             return r;
     }
-    return plan_egress_gateway_stays(facts, &plan->gateway_stays,
+    return plan_egress_gateway_stays(facts, &plan->gateway_excluded,
                                      facts->config->egress.enabled ? &told : faults);
 }
 
@@ -276,8 +276,8 @@ void egress_plan_done(struct egress_plan *plan)
         egress_policy_free(*policy);
     sorted_done(&plan->clients);
     sorted_done(&plan->gateway_policies);
-    vec_done(&plan->stays);
-    vec_done(&plan->gateway_stays);
+    vec_done(&plan->excluded);
+    vec_done(&plan->gateway_excluded);
     free(plan->served);
 }
 

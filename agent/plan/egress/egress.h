@@ -24,13 +24,13 @@ struct egress_plan {
     struct sorted policies; /* struct egress_policy *: those that a pod has */
     struct sorted pods;     /* struct egress_pod * */
     bool pods_told;         /* there are faults of pods, of their policies, or of what they name */
-    prefix_list stays;      /* sorted; of a stay and a destination the longer wins, or of equally
+    prefix_list excluded;   /* sorted; of a stay and a destination the longer wins, or of equally
                              * long ones the destination */
     char *served;           /* Egresses that this gateway serves, a list; NULL: it is none */
     struct sorted clients;  /* struct egress_client * */
     /* What this gateway takes from its clients: destinations, of which the stays have no part. */
     struct sorted gateway_policies; /* struct egress_policy *, of the families of clients */
-    prefix_list gateway_stays;
+    prefix_list gateway_excluded;
 };
 
 /* The policy of a client of this gateway, in the plan; NULL: the plan has none such. */
@@ -61,10 +61,10 @@ int plan_egress_pod(const struct node_facts *facts, const struct ip *address,
                     struct egress_pod **ret_pod, struct faults *faults);
 
 /* Appends what stays in the cluster, and sorts. */
-int plan_egress_stays(const struct node_facts *facts, prefix_list *stays, struct faults *faults);
+int plan_egress_stays(const struct node_facts *facts, prefix_list *excluded, struct faults *faults);
 
 /* The same as a gateway has it, whatever its clients' nodes serve themselves. */
-int plan_egress_gateway_stays(const struct node_facts *facts, prefix_list *stays,
+int plan_egress_gateway_stays(const struct node_facts *facts, prefix_list *excluded,
                               struct faults *faults);
 
 /* Appends the Egresses that this node serves as a gateway, in order. */

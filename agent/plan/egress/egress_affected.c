@@ -131,7 +131,7 @@ static int push_node(const struct node_facts *facts, const struct change *change
     const struct node *before = change->before ? to_node(change->before) : &absent;
     const struct node *after = change->after ? to_node(change->after) : &absent;
     bool is_this = strcmp(any->name, facts->config->node) == 0;
-    touched->stays |=
+    touched->excluded |=
         !same_addresses(before, after) || !prefixes_equal(before->pod_nets, before->pod_net_count,
                                                           after->pod_nets, after->pod_net_count);
     touched->served |= facts->config->egress.gateway.enabled && is_this &&
@@ -153,10 +153,10 @@ int plan_egress_affected(const struct node_facts *facts, const struct change *ch
         r = push_pod(before ? to_pod(before) : NULL, touched);
         return r < 0 ? r : push_pod(after ? to_pod(after) : NULL, touched);
     case KIND_EGRESS:
-        touched->stays = true; /* whether the pods' networks have to be known */
+        touched->excluded = true; /* whether the pods' networks have to be known */
         return push_egress(facts, any, touched);
     case KIND_SERVICE:
-        touched->stays |= service_stays(facts, before) || service_stays(facts, after);
+        touched->excluded |= service_stays(facts, before) || service_stays(facts, after);
         return push_service_name(facts, any->namespace, any->name, touched);
     case KIND_ENDPOINT_SLICE:
         r = push_slice(facts, before, touched);
@@ -165,7 +165,7 @@ int plan_egress_affected(const struct node_facts *facts, const struct change *ch
         return push_node(facts, change, touched);
     case KIND_ADDRESS_BLOCK:
     case KIND_ADDRESS_POOL:
-        touched->stays |= !facts->config->services.cluster_cidrs_set;
+        touched->excluded |= !facts->config->services.cluster_cidrs_set;
         return 0;
     default: /* other kinds have no say */
         return 0;
@@ -177,7 +177,7 @@ void egress_touched_clear(struct egress_touched *touched)
     vec_clear(&touched->addresses);
     vec_clear(&touched->egresses);
     vec_clear(&touched->named);
-    touched->stays = touched->served = false;
+    touched->excluded = touched->served = false;
 }
 
 void egress_touched_done(struct egress_touched *touched)

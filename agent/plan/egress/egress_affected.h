@@ -10,7 +10,7 @@ struct egress_touched {
     ip_list addresses;        /* rows of pods and clients, and the policies that these have */
     egress_ref_list egresses; /* their sets */
     egress_ref_list named;    /* what plan_egress_named() tells */
-    bool stays;
+    bool excluded;
     bool served; /* and, if other Egresses are served then, every client */
 };
 

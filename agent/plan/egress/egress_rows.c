@@ -119,7 +119,7 @@ static int replace_clients(const struct node_facts *facts, const struct egress_t
 int plan_egress_rows(const struct node_facts *facts, const struct egress_touched *touched,
                      struct egress_plan *plan)
 {
-    if (plan->pods_told || touched->egresses.count || touched->stays || touched->served)
+    if (plan->pods_told || touched->egresses.count || touched->excluded || touched->served)
         return 0;
     int r = facts->config->egress.enabled ? replace_pods(facts, touched, plan) : 1;
     if (r > 0 && facts->config->egress.gateway.enabled)

@@ -30,22 +30,22 @@
 static const char *const never_leave[] = { "169.254.0.0/16", "224.0.0.0/4", "fe80::/10",
                                            "ff00::/8" };
 
-static int push_constants(prefix_list *stays)
+static int push_constants(prefix_list *excluded)
 {
     for (size_t i = 0; i < ARRAY_SIZE(never_leave); i++) {
         struct prefix prefix;
-        if (prefix_parse(never_leave[i], &prefix) == 0 && vec_push(stays, prefix) < 0)
+        if (prefix_parse(never_leave[i], &prefix) == 0 && vec_push(excluded, prefix) < 0)
             return -ENOMEM;
     }
     return 0;
 }
 
-static int push_host(prefix_list *stays, const struct ip *ip)
+static int push_host(prefix_list *excluded, const struct ip *ip)
 {
-    return vec_push(stays, ip_host_prefix(ip));
+    return vec_push(excluded, ip_host_prefix(ip));
 }
 
-static int push_nodes(const struct node_facts *facts, prefix_list *stays)
+static int push_nodes(const struct node_facts *facts, prefix_list *excluded)
 {
     AUTOVEC object_list nodes = { 0 };
     int r = store_list(facts->store, KIND_NODE, &nodes);
@@ -54,7 +54,7 @@ static int push_nodes(const struct node_facts *facts, prefix_list *stays)
     vec_each(const struct object *, object, &nodes) {
         const struct node *node = to_node(*object);
         for (uint32_t i = 0; i < node->address_count; i++) {
-            if (push_host(stays, &node->addresses[i]) < 0)
+            if (push_host(excluded, &node->addresses[i]) < 0)
                 return -ENOMEM;
         }
     }
@@ -88,7 +88,7 @@ static bool stays_for_gateway(const struct node_facts *facts, const struct servi
 typedef bool stay_judge(const struct node_facts *facts, const struct service *service,
                         const struct service_address *address);
 
-static int push_services(const struct node_facts *facts, stay_judge *is_stay, prefix_list *stays)
+static int push_services(const struct node_facts *facts, stay_judge *is_stay, prefix_list *excluded)
 {
     AUTOVEC object_list services = { 0 };
     int r = store_list(facts->store, KIND_SERVICE, &services);
@@ -98,17 +98,17 @@ static int push_services(const struct node_facts *facts, stay_judge *is_stay, pr
         const struct service *service = to_service(*object);
         for (uint32_t i = 0; i < service->address_count; i++) {
             const struct service_address *address = &service->addresses[i];
-            if (is_stay(facts, service, address) && push_host(stays, &address->ip) < 0)
+            if (is_stay(facts, service, address) && push_host(excluded, &address->ip) < 0)
                 return -ENOMEM;
         }
     }
     return 0;
 }
 
-static int push_nets(prefix_list *stays, const struct prefix *nets, size_t count)
+static int push_nets(prefix_list *excluded, const struct prefix *nets, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (vec_push(stays, nets[i]) < 0)
+        if (vec_push(excluded, nets[i]) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -167,7 +167,7 @@ static int find_settings(const struct node_facts *facts, struct nat_settings *re
 }
 
 static int plan_stays(const struct node_facts *facts, stay_judge *is_stay,
-                      const struct fault_type *without_pods, prefix_list *stays,
+                      const struct fault_type *without_pods, prefix_list *excluded,
                       struct faults *faults)
 {
     CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
@@ -175,29 +175,30 @@ static int plan_stays(const struct node_facts *facts, stay_judge *is_stay,
     int r = find_settings(facts, &settings, faults);
     if (r < 0)
         return r;
-    if (push_nets(stays, settings.pod_nets, settings.pod_net_count) < 0 ||
-        push_nets(stays, settings.service_nets, settings.service_net_count) < 0 ||
-        push_nets(stays, more->items, more->count) < 0 || push_constants(stays) < 0)
+    if (push_nets(excluded, settings.pod_nets, settings.pod_net_count) < 0 ||
+        push_nets(excluded, settings.service_nets, settings.service_net_count) < 0 ||
+        push_nets(excluded, more->items, more->count) < 0 || push_constants(excluded) < 0)
         return -ENOMEM;
-    r = push_nodes(facts, stays);
+    r = push_nodes(facts, excluded);
     if (r < 0)
         return r;
-    r = push_services(facts, is_stay, stays);
+    r = push_services(facts, is_stay, excluded);
     if (r < 0)
         return r;
-    vec_sort(stays, prefix_item_cmp);
-    vec_drop_equal(stays, prefix_item_cmp);
+    vec_sort(excluded, prefix_item_cmp);
+    vec_drop_equal(excluded, prefix_item_cmp);
     return pods_fault(facts, &settings, without_pods, faults);
 }
 
-int plan_egress_stays(const struct node_facts *facts, prefix_list *stays, struct faults *faults)
+int plan_egress_stays(const struct node_facts *facts, prefix_list *excluded, struct faults *faults)
 {
-    return plan_stays(facts, stays_for_pods, &fault_type_egress_pod_network_unknown, stays, faults);
+    return plan_stays(facts, stays_for_pods, &fault_type_egress_pod_network_unknown, excluded,
+                      faults);
 }
 
-int plan_egress_gateway_stays(const struct node_facts *facts, prefix_list *stays,
+int plan_egress_gateway_stays(const struct node_facts *facts, prefix_list *excluded,
                               struct faults *faults)
 {
     return plan_stays(facts, stays_for_gateway, &fault_type_egress_gateway_pod_network_unknown,
-                      stays, faults);
+                      excluded, faults);
 }

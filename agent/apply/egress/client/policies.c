@@ -176,9 +176,9 @@ static int remove_route(struct egress_policies *policies, const struct egress_ro
 static int list_routes(struct egress_policies *policies, const struct egress_destinations *wanted,
                        struct sorted *ret_routes)
 {
-    for (size_t i = 0; i < wanted->stay_count; i++) {
-        const struct egress_route stay = { .prefix = wanted->stays[i] };
-        int r = sorted_put(ret_routes, &stay);
+    for (size_t i = 0; i < wanted->excluded_count; i++) {
+        const struct egress_route exclusion = { .prefix = wanted->excluded[i] };
+        int r = sorted_put(ret_routes, &exclusion);
         if (r < 0)
             return r;
     }

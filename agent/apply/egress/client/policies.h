@@ -23,8 +23,8 @@ struct egress_policies {
 /* What the map shall hold; borrowed. */
 struct egress_destinations {
     const struct sorted *policies; /* struct egress_policy * */
-    const struct prefix *stays;
-    size_t stay_count;
+    const struct prefix *excluded;
+    size_t excluded_count;
 };
 
 void egress_policies_init(struct egress_policies *policies, int fd, egress_set_of *set_of,

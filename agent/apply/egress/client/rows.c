@@ -149,7 +149,8 @@ static int drop_pods(struct egress_plane *plane, const struct sorted *pods, int 
 
 static struct egress_destinations destinations_of(const struct egress_wanted *wanted)
 {
-    return (struct egress_destinations){ wanted->policies, wanted->stays, wanted->stay_count };
+    return (struct egress_destinations){ wanted->policies, wanted->excluded,
+                                         wanted->excluded_count };
 }
 
 static int write_all(struct egress_plane *plane, const struct egress_wanted *wanted,

@@ -315,8 +315,8 @@ int egress_gate_write(struct egress_gate *gate, const struct egress_gate_wanted 
                       struct faults *faults)
 {
     AUTOSORTED struct sorted routes = SORTED(struct egress_route, egress_route_cmp);
-    const struct egress_destinations destinations = { wanted->policies, wanted->stays,
-                                                      wanted->stay_count };
+    const struct egress_destinations destinations = { wanted->policies, wanted->excluded,
+                                                      wanted->excluded_count };
     int written = 0;
     int r = egress_policies_write(&gate->policies, &destinations, &routes, &written);
     if (r == 0)

@@ -64,8 +64,8 @@ void egress_gate_set_phase(struct egress_gate *gate, enum egress_gate_phase phas
 struct egress_gate_wanted {
     const struct sorted *clients;  /* struct egress_client * */
     const struct sorted *policies; /* struct egress_policy *, those of the clients */
-    const struct prefix *stays;
-    size_t stay_count;
+    const struct prefix *excluded;
+    size_t excluded_count;
     bool may_remove; /* who is not named any more loses his flows and blocks */
 };
 

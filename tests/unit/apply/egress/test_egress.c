@@ -27,7 +27,7 @@ struct world {
     struct egress_policy policy;
     struct egress_pod pod;
     struct sorted sets, policies, pods;
-    struct prefix stay;
+    struct prefix exclusion;
     int64_t known_ms;
 };
 
@@ -46,7 +46,7 @@ static void world_make(struct world *world, bool waiting, size_t count, const ch
         .sets = SORTED(struct egress_set *, egress_set_cmp),
         .policies = SORTED(struct egress_policy *, egress_policy_cmp),
         .pods = SORTED(struct egress_pod *, egress_pod_cmp),
-        .stay = { .ip = ip_of("10.0.0.0"), .length = 8 },
+        .exclusion = { .ip = ip_of("10.0.0.0"), .length = 8 },
         .known_ms = INT64_MAX,
     };
     for (size_t i = 0; i < count; i++) {
@@ -76,8 +76,8 @@ static int world_try(struct egress_plane *plane, struct world *world, bool may_r
         .sets = &world->sets,
         .policies = &world->policies,
         .pods = &world->pods,
-        .stays = &world->stay,
-        .stay_count = 1,
+        .excluded = &world->exclusion,
+        .excluded_count = 1,
         .known_ms = world->known_ms,
         .may_remove = may_remove,
     };

@@ -180,9 +180,10 @@ static void update(struct planning *planning, struct egress_touched *touched,
         replace(&plan->clients, egress_client, &wanted_client, client, egress_client_free);
     }
     update_policies(planning, &touched->addresses, plan);
-    if (touched->stays) {
-        vec_clear(&plan->stays);
-        assert_int_equal(plan_egress_stays(&planning->facts, &plan->stays, &planning->faults), 0);
+    if (touched->excluded) {
+        vec_clear(&plan->excluded);
+        assert_int_equal(plan_egress_stays(&planning->facts, &plan->excluded, &planning->faults),
+                         0);
     }
 }
 
@@ -200,7 +201,8 @@ static void assert_same_plans(const struct egress_plan *a, const struct egress_p
     assert_same_rows(&a->policies, &b->policies, egress_policy, egress_policy_equal);
     assert_same_rows(&a->pods, &b->pods, egress_pod, egress_pod_equal);
     assert_same_rows(&a->clients, &b->clients, egress_client, egress_client_equal);
-    assert_true(prefixes_equal(a->stays.items, a->stays.count, b->stays.items, b->stays.count));
+    assert_true(
+        prefixes_equal(a->excluded.items, a->excluded.count, b->excluded.items, b->excluded.count));
     assert_string_equal(a->served, b->served);
 }
 
@@ -334,12 +336,12 @@ static void changes_touch_no_more(void **state)
     assert_int_equal(pod.addresses.count, 3); /* before and after, and its other family */
     assert_int_equal(pod.egresses.count, 0);
     assert_int_equal(pod.named.count, 4); /* two before, two after */
-    assert_false(pod.stays || pod.served);
+    assert_false(pod.excluded || pod.served);
 
     CLEANUP(egress_touched_done) struct egress_touched slice = touched_by(&planning, 10, 3);
     assert_int_equal(slice.egresses.count, 2); /* the same, before and after */
     assert_int_equal(slice.addresses.count + slice.named.count, 0);
-    assert_false(slice.stays || slice.served);
+    assert_false(slice.excluded || slice.served);
 }
 
 static void fill(struct planning *planning)
@@ -427,12 +429,12 @@ static void a_gateway_knows_no_pods_and_has_anothers_address(void **state)
 {
     (void)state;
     AUTOPLANNING struct planning planning;
-    AUTOVEC prefix_list stays = { 0 };
+    AUTOVEC prefix_list excluded = { 0 };
     struct ip ip;
     struct address_row *row = NULL;
     planning_begin(&planning);
     put(&planning, NAT_EGRESS);
-    assert_int_equal(plan_egress_gateway_stays(&planning.facts, &stays, &planning.faults), 0);
+    assert_int_equal(plan_egress_gateway_stays(&planning.facts, &excluded, &planning.faults), 0);
     assert_string_equal(raised(&planning.faults, "egress-gateway-pod-network-unknown")->place,
                         "egress");
     put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-2}\n"
