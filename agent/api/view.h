@@ -56,7 +56,8 @@ struct api_state {
     const struct planned_exports *exports;  /* offline: what the controller would export; or NULL */
     const struct claims_live *claims;       /* NULL: offline; without rows: nothing is claimed */
     const struct pods_live *pods;           /* NULL: this agent gives pods no addresses */
-    const struct sorted *chained; /* struct pod_stay: behind other plugins; NULL: egress is off */
+    const struct sorted
+        *chained; /* struct pod_attachment: behind other plugins; NULL: egress is off */
 };
 
 /* "starting", "healthy", "degraded", "failed". */

@@ -238,7 +238,7 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
     if (r)
         return r;
     if (!pod) {
-        if (!(control->flags & EGRESS_HOLD_UNKNOWN) || stay_find(dst, packet->family))
+        if (!(control->flags & EGRESS_HOLD_UNKNOWN) || excluded_find(dst, packet->family))
             return NEXT;
         return refuse(skb, room, EGRESS_CAUSE_HELD);
     }
@@ -422,7 +422,7 @@ int client_guard(struct __sk_buff *skb)
         return NEXT;
     const struct packet *packet = &room->packet;
     parse(skb, NAT_HOOK_UPLINK_OUT, &room->packet);
-    if (packet->shape == SHAPE_NONE || stay_find(&packet->tuple.dst, packet->family))
+    if (packet->shape == SHAPE_NONE || excluded_find(&packet->tuple.dst, packet->family))
         return NEXT;
     return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_HELD);
 }

@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "client/kube/kubeconfig.h"
 #include "plan/pods/block_ask.h"
+#include "plan/pods/pod_attachment.h"
 #include "plan/pods/pod_pools.h"
-#include "plan/pods/pod_stay.h"
 #include "status/status.h"
 #include "store/store.h"
 

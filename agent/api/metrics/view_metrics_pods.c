@@ -11,8 +11,8 @@
 #include "api/pods/pods_live.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "plan/pods/pod_attachment.h"
 #include "plan/pods/pod_pools.h"
-#include "plan/pods/pod_stay.h"
 
 static void write_use(struct text *out, const char *name, const char *label, const char *value,
                       uint64_t used, uint64_t free)

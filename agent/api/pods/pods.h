@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "loop/http.h"
-#include "plan/pods/pod_stay.h"
+#include "plan/pods/pod_attachment.h"
 #include "status/histogram.h"
 
 /* What the program does. None of it blocks. */

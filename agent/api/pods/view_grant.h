@@ -3,6 +3,6 @@
 #pragma once
 
 #include "base/text.h"
-#include "plan/pods/pod_stay.h"
+#include "plan/pods/pod_attachment.h"
 
 void view_grant(const struct pod_grant *grant, struct text *out);

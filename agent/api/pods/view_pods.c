@@ -15,8 +15,8 @@
 #include "format/json.h"
 #include "model/pod.h"
 #include "plan/link_table.h"
+#include "plan/pods/pod_attachment.h"
 #include "plan/pods/pod_pools.h"
-#include "plan/pods/pod_stay.h"
 
 static void add_text_or_null(struct json *json, const char *key, const char *text)
 {

@@ -38,18 +38,19 @@ ALWAYS_INLINE __u32 route_find(__u32 policy, const struct nat_addr *addr, __u8 f
 }
 
 /* Whether what is sent to an address stays in the cluster, whatever policies say of less. */
-ALWAYS_INLINE __u32 stay_find(const struct nat_addr *addr, __u8 family)
+ALWAYS_INLINE __u32 excluded_find(const struct nat_addr *addr, __u8 family)
 {
     __u32 none;
     return route_find(0, addr, family, &none);
 }
 
-/* The set that a destination of a policy goes to; 0: it goes its own way. `ret_stays`: it is in the
- * cluster. */
-ALWAYS_INLINE __u32 set_find(__u32 policy, const struct nat_addr *addr, __u8 family, int *ret_stays)
+/* The set that a destination of a policy goes to; 0: it goes its own way. `ret_excluded`: it is in
+ * the cluster. */
+ALWAYS_INLINE __u32 set_find(__u32 policy, const struct nat_addr *addr, __u8 family,
+                             int *ret_excluded)
 {
-    __u32 set = 0, stay = stay_find(addr, family);
+    __u32 set = 0, stay = excluded_find(addr, family);
     __u32 bits = policy ? route_find(policy, addr, family, &set) : 0;
-    *ret_stays = stay > bits;
+    *ret_excluded = stay > bits;
     return bits && bits >= stay ? set : 0;
 }

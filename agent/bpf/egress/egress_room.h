@@ -102,7 +102,7 @@ ALWAYS_INLINE void tell(struct __sk_buff *skb, struct room *room, int verdict)
     skb->cb[0] = found | room->told.cause << 8 | room->told.flags << 16;
     skb->cb[1] = room->told.set;
     skb->cb[2] = room->pin.gateway;
-    skb->cb[3] = bits | stay_find(&tuple->dst, family) << 16;
+    skb->cb[3] = bits | excluded_find(&tuple->dst, family) << 16;
     skb->cb[4] = room->told.out;
     skb->mark = mtu;
 }

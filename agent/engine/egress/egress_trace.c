@@ -99,15 +99,15 @@ static void tell_route(const struct trace_question *question, const struct egres
 {
     const struct ip *to = &question->destination;
     char leaves[PREFIX_STRLEN], excluded[PREFIX_STRLEN], text[IP_STRLEN];
-    const bool by_stay = told->stay_bits > told->bits;
-    const int bits = by_stay ? told->stay_bits : told->bits;
+    const bool by_excluded = told->stay_bits > told->bits;
+    const int bits = by_excluded ? told->stay_bits : told->bits;
     const char *wide = network_str(to, told->bits, leaves);
     const char *exclusion = network_str(to, told->stay_bits, excluded);
     if (bits >= 0)
         trace->egress.prefix = ip_network(to, (uint8_t)bits);
     if (bits < 0)
         trace_tell(trace, "route", "no destination of its Egresses has %s", ip_str(to, text));
-    else if (by_stay)
+    else if (by_excluded)
         trace_tell(trace, "route", "%s stays in the cluster%s%s", exclusion,
                    *wide ? ": longer than the destination " : "", wide);
     else

@@ -15,8 +15,8 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "plan/pods/pod_attachment.h"
 #include "plan/pods/pod_pools.h"
-#include "plan/pods/pod_stay.h"
 
 extern const struct engine_ops pods_engine_ops;
 

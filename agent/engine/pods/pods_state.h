@@ -7,9 +7,9 @@
 #include "engine/engine.h"
 #include "loop/backoff.h"
 #include "plan/pods/pod_addresses.h"
+#include "plan/pods/pod_attachment.h"
 #include "plan/pods/pod_pools.h"
 #include "plan/pods/pod_seen.h"
-#include "plan/pods/pod_stay.h"
 
 /* A pod interface whose link went without a DEL: its pod is cut off. */
 struct pod_loss {

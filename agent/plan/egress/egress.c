@@ -148,7 +148,7 @@ static int plan_clients_side(const struct node_facts *facts, struct egress_plan 
             return r;
     }
     plan->pods_told = faults->list.count != told || faults->incomplete;
-    return plan_egress_stays(facts, &plan->excluded, faults);
+    return plan_egress_excluded(facts, &plan->excluded, faults);
 }
 
 /* The addresses of all pods that name one of these. */
@@ -218,8 +218,8 @@ static int plan_takings(const struct node_facts *facts, struct egress_plan *plan
         if (r < 0)
             return r;
     }
-    return plan_egress_gateway_stays(facts, &plan->gateway_excluded,
-                                     facts->config->egress.enabled ? &told : faults);
+    return plan_egress_gateway_excluded(facts, &plan->gateway_excluded,
+                                        facts->config->egress.enabled ? &told : faults);
 }
 
 static int plan_gateways_side(const struct node_facts *facts, struct egress_plan *plan,

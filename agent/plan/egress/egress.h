@@ -61,11 +61,12 @@ int plan_egress_pod(const struct node_facts *facts, const struct ip *address,
                     struct egress_pod **ret_pod, struct faults *faults);
 
 /* Appends what stays in the cluster, and sorts. */
-int plan_egress_stays(const struct node_facts *facts, prefix_list *excluded, struct faults *faults);
+int plan_egress_excluded(const struct node_facts *facts, prefix_list *excluded,
+                         struct faults *faults);
 
 /* The same as a gateway has it, whatever its clients' nodes serve themselves. */
-int plan_egress_gateway_stays(const struct node_facts *facts, prefix_list *excluded,
-                              struct faults *faults);
+int plan_egress_gateway_excluded(const struct node_facts *facts, prefix_list *excluded,
+                                 struct faults *faults);
 
 /* Appends the Egresses that this node serves as a gateway, in order. */
 int plan_egress_served(const struct node_facts *facts, egress_ref_list *served,

@@ -62,7 +62,7 @@ static int push_service_name(const struct node_facts *facts, const char *namespa
     return vec_push(&touched->egresses, (struct egress_ref){ egress->namespace, egress->name });
 }
 
-static bool service_stays(const struct node_facts *facts, const struct object *service)
+static bool service_excluded(const struct node_facts *facts, const struct object *service)
 {
     return service && (facts->config->egress.gateway.enabled || !facts->config->services.enabled ||
                        claim_service(facts->config, to_service(service)) == REASON_OTHER_PROXY);
@@ -156,7 +156,7 @@ int plan_egress_affected(const struct node_facts *facts, const struct change *ch
         touched->excluded = true; /* whether the pods' networks have to be known */
         return push_egress(facts, any, touched);
     case KIND_SERVICE:
-        touched->excluded |= service_stays(facts, before) || service_stays(facts, after);
+        touched->excluded |= service_excluded(facts, before) || service_excluded(facts, after);
         return push_service_name(facts, any->namespace, any->name, touched);
     case KIND_ENDPOINT_SLICE:
         r = push_slice(facts, before, touched);

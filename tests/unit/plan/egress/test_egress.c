@@ -182,7 +182,7 @@ static void update(struct planning *planning, struct egress_touched *touched,
     update_policies(planning, &touched->addresses, plan);
     if (touched->excluded) {
         vec_clear(&plan->excluded);
-        assert_int_equal(plan_egress_stays(&planning->facts, &plan->excluded, &planning->faults),
+        assert_int_equal(plan_egress_excluded(&planning->facts, &plan->excluded, &planning->faults),
                          0);
     }
 }
@@ -434,7 +434,7 @@ static void a_gateway_knows_no_pods_and_has_anothers_address(void **state)
     struct address_row *row = NULL;
     planning_begin(&planning);
     put(&planning, NAT_EGRESS);
-    assert_int_equal(plan_egress_gateway_stays(&planning.facts, &excluded, &planning.faults), 0);
+    assert_int_equal(plan_egress_gateway_excluded(&planning.facts, &excluded, &planning.faults), 0);
     assert_string_equal(raised(&planning.faults, "egress-gateway-pod-network-unknown")->place,
                         "egress");
     put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-2}\n"

@@ -8,10 +8,10 @@
  * both never differ. Where NAT is on, it serves Services' addresses before egress is asked; those
  * that it leaves to another proxy stay. Where it is off, all of them do.
  *
- * A gateway asks the same of what its clients send it (plan_egress_gateway_stays()), for a client
- * may wrap by itself what it likes. What it serves of Services itself stays, too, or it would serve
- * them to clients under its own address; other addresses of Services may be outside, but for
- * ClusterIPs.
+ * A gateway asks the same of what its clients send it (plan_egress_gateway_excluded()), for a
+ * client may wrap by itself what it likes. What it serves of Services itself stays, too, or it
+ * would serve them to clients under its own address; other addresses of Services may be outside,
+ * but for ClusterIPs.
  *
  * A stay and a destination are compared by length. Networks of pods are joined as NAT joins them,
  * else stays are left as they are: even one that lies in another has a length of its own.
@@ -69,16 +69,16 @@ static bool is_others(const struct node_facts *facts, const struct service *serv
 }
 
 /* Whether an address of a Service stays on the way from a pod to a gateway. */
-static bool stays_for_pods(const struct node_facts *facts, const struct service *service,
-                           const struct service_address *address)
+static bool excluded_for_pods(const struct node_facts *facts, const struct service *service,
+                              const struct service_address *address)
 {
     (void)address;
     return is_others(facts, service);
 }
 
 /* The same where it has come to a gateway. */
-static bool stays_for_gateway(const struct node_facts *facts, const struct service *service,
-                              const struct service_address *address)
+static bool excluded_for_gateway(const struct node_facts *facts, const struct service *service,
+                                 const struct service_address *address)
 {
     return address->origin == ADDRESS_CLUSTER ||
            (facts->config->services.enabled &&
@@ -88,7 +88,8 @@ static bool stays_for_gateway(const struct node_facts *facts, const struct servi
 typedef bool stay_judge(const struct node_facts *facts, const struct service *service,
                         const struct service_address *address);
 
-static int push_services(const struct node_facts *facts, stay_judge *is_stay, prefix_list *excluded)
+static int push_services(const struct node_facts *facts, stay_judge *is_excluded,
+                         prefix_list *excluded)
 {
     AUTOVEC object_list services = { 0 };
     int r = store_list(facts->store, KIND_SERVICE, &services);
@@ -98,7 +99,7 @@ static int push_services(const struct node_facts *facts, stay_judge *is_stay, pr
         const struct service *service = to_service(*object);
         for (uint32_t i = 0; i < service->address_count; i++) {
             const struct service_address *address = &service->addresses[i];
-            if (is_stay(facts, service, address) && push_host(excluded, &address->ip) < 0)
+            if (is_excluded(facts, service, address) && push_host(excluded, &address->ip) < 0)
                 return -ENOMEM;
         }
     }
@@ -166,9 +167,9 @@ static int find_settings(const struct node_facts *facts, struct nat_settings *re
     return plan_nat_settings(facts, ret_settings, facts->config->services.enabled ? &told : faults);
 }
 
-static int plan_stays(const struct node_facts *facts, stay_judge *is_stay,
-                      const struct fault_type *without_pods, prefix_list *excluded,
-                      struct faults *faults)
+static int plan_excluded(const struct node_facts *facts, stay_judge *is_excluded,
+                         const struct fault_type *without_pods, prefix_list *excluded,
+                         struct faults *faults)
 {
     CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
     const prefix_list *more = &facts->config->egress.in_cluster;
@@ -182,7 +183,7 @@ static int plan_stays(const struct node_facts *facts, stay_judge *is_stay,
     r = push_nodes(facts, excluded);
     if (r < 0)
         return r;
-    r = push_services(facts, is_stay, excluded);
+    r = push_services(facts, is_excluded, excluded);
     if (r < 0)
         return r;
     vec_sort(excluded, prefix_item_cmp);
@@ -190,15 +191,16 @@ static int plan_stays(const struct node_facts *facts, stay_judge *is_stay,
     return pods_fault(facts, &settings, without_pods, faults);
 }
 
-int plan_egress_stays(const struct node_facts *facts, prefix_list *excluded, struct faults *faults)
+int plan_egress_excluded(const struct node_facts *facts, prefix_list *excluded,
+                         struct faults *faults)
 {
-    return plan_stays(facts, stays_for_pods, &fault_type_egress_pod_network_unknown, excluded,
-                      faults);
+    return plan_excluded(facts, excluded_for_pods, &fault_type_egress_pod_network_unknown, excluded,
+                         faults);
 }
 
-int plan_egress_gateway_stays(const struct node_facts *facts, prefix_list *excluded,
-                              struct faults *faults)
+int plan_egress_gateway_excluded(const struct node_facts *facts, prefix_list *excluded,
+                                 struct faults *faults)
 {
-    return plan_stays(facts, stays_for_gateway, &fault_type_egress_gateway_pod_network_unknown,
-                      excluded, faults);
+    return plan_excluded(facts, excluded_for_gateway,
+                         &fault_type_egress_gateway_pod_network_unknown, excluded, faults);
 }
