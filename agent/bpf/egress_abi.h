@@ -15,7 +15,7 @@
  * On a gateway: clients[source] -> id, ports[id] -> the blocks of source ports that the client has,
  * and its policy, which destinations it may have, by routes[]; blocks[number] -> who has a block.
  * Blocks are counted through all addresses that packets get: first those of the first one. A
- * gateway's flows are in the one table of flows ("flows" in flow_abi.h), with NAT_HAND_EGRESS as
+ * gateway's flows are in the one table of flows ("flows" in flow_abi.h), with NAT_DELIVER_EGRESS as
  * the hand of both halves, the client's id as `port`, and the id's generation as theirs.
  *
  * The maps are pinned below a path that contains EGRESS_LAYOUT.

@@ -17,7 +17,7 @@
  *
  * Flows are in the table that service NAT has ("flows" in flow_abi.h), with the same states, ends
  * and room; where both run on a node, neither can take a port of the other's. A flow of egress has
- * NAT_HAND_EGRESS in both halves, no service, and its client's id as `port`.
+ * NAT_DELIVER_EGRESS in both halves, no service, and its client's id as `port`.
  */
 #include <linux/pkt_cls.h>
 
@@ -67,7 +67,7 @@ GLOBAL int begin_egress(struct __sk_buff *skb, __u32 client)
     int r = egress_make(skb, client);
     if (r == TAKEN) {
         const struct nat_flow *flow = flow_find(&packet->tuple);
-        if (!flow || flow->half != NAT_HALF_FORWARD || flow->hand != NAT_HAND_EGRESS)
+        if (!flow || flow->half != NAT_HALF_FORWARD || flow->delivery != NAT_DELIVER_EGRESS)
             return SHOT;
         room->to = flow->to;
     } else if (r < 0) {
@@ -91,7 +91,8 @@ GLOBAL int follow_egress(struct __sk_buff *skb)
     room->reopens = 0;
     if (!flow || flow->half != NAT_HALF_FORWARD)
         return STEP_BEGIN;
-    if (flow->hand != NAT_HAND_EGRESS) /* of a Service, which no client speaks to through here */
+    if (flow->delivery !=
+        NAT_DELIVER_EGRESS) /* of a Service, which no client speaks to through here */
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NESTED);
     __u32 now = clock_s(&room->clock);
     if (!is_flow_of(flow, own->client) || (may_begin_anew(packet) && begins_anew(packet, flow)) ||
@@ -119,7 +120,7 @@ SUBPROGRAM int translate_error(struct __sk_buff *skb, const struct nat_tuple *qu
     struct nat_tuple key, was;
     tuple_reverse(quoted, &key);
     const struct nat_flow *flow = flow_find(&key);
-    if (!flow || flow->hand != NAT_HAND_EGRESS || !has_client(flow) ||
+    if (!flow || flow->delivery != NAT_DELIVER_EGRESS || !has_client(flow) ||
         flow->half != (outside ? NAT_HALF_FORWARD : NAT_HALF_REPLY))
         return outside ? egress_drop(skb, &packet->tuple, EGRESS_CAUSE_UNKNOWN) : NEXT;
     tuple_reverse(&flow->to, &was);
@@ -201,7 +202,7 @@ GLOBAL int from_between(struct __sk_buff *skb)
         return STEP_ERROR;
     tuple_reverse(&own->quoted, &own->inner);
     const struct nat_flow *flow = flow_find(&own->inner);
-    if (!flow || flow->hand != NAT_HAND_EGRESS || flow->half != NAT_HALF_FORWARD)
+    if (!flow || flow->delivery != NAT_DELIVER_EGRESS || flow->half != NAT_HALF_FORWARD)
         return STEP_ERROR;
     path_put(&own->sender, mtu);
     return path_quotes_cuttable(skb, packet) ? SHOT : STEP_ERROR;
@@ -235,7 +236,8 @@ GLOBAL int from_outside(struct __sk_buff *skb)
         return NEXT;
     }
     struct nat_flow *flow = flow_find(&packet->tuple);
-    if (!flow || flow->half != NAT_HALF_REPLY || flow->hand != NAT_HAND_EGRESS || !has_client(flow))
+    if (!flow || flow->half != NAT_HALF_REPLY || flow->delivery != NAT_DELIVER_EGRESS ||
+        !has_client(flow))
         return NEXT;
     __u32 client = flow->port;
     room->to = flow->to;

@@ -34,13 +34,14 @@
 enum nat_half { NAT_HALF_FORWARD = 1, NAT_HALF_REPLY, NAT_HALF_DIRECT };
 
 /* How a translated packet continues. */
-enum nat_hand {
-    NAT_HAND_STACK,  /* as it came: the stack routes it */
-    NAT_HAND_NEIGH,  /* sent by the program: routed by bpf_fib_lookup(), past the stack */
-    NAT_HAND_SVC0,   /* received once more on svc0: replies to the node's own packets */
-    NAT_HAND_LO,     /* received once more on lo */
-    NAT_HAND_EGRESS, /* of an egress gateway's flow (egress_abi.h): the NAT program leaves it alone
-                      */
+enum nat_delivery {
+    NAT_DELIVER_STACK,  /* as it came: the stack routes it */
+    NAT_DELIVER_NEIGH,  /* sent by the program: routed by bpf_fib_lookup(), past the stack */
+    NAT_DELIVER_SVC0,   /* received once more on svc0: replies to the node's own packets */
+    NAT_DELIVER_LO,     /* received once more on lo */
+    NAT_DELIVER_EGRESS, /* of an egress gateway's flow (egress_abi.h): the NAT program leaves it
+                         * alone
+                         */
 };
 
 #define NAT_FLOW_FIN      0x01u /* of this direction, where the other side expects it */
@@ -72,15 +73,15 @@ struct nat_flow {
     struct nat_tuple to;
     __u32 service, port; /* ids */
     __u32 endpoint, generation;
-    __u32 seen_s; /* CLOCK_MONOTONIC of the last packet of this half; one word with the next */
-    __u32 check;  /* nat_tuple_check() of the key; this and seen_s inverted: the flow is gone */
-    __u8 half;    /* enum nat_half */
-    __u8 hand;    /* enum nat_hand */
-    __u8 reverse_hand; /* `hand` of the other half */
-    __u8 flags;        /* NAT_FLOW_* */
-    __u32 slot;        /* of "ring" */
-    __u32 next, ack;   /* TCP: the sequence number that follows all this half has carried in order;
-                          the last acknowledgement it has carried */
+    __u32 seen_s;  /* CLOCK_MONOTONIC of the last packet of this half; one word with the next */
+    __u32 check;   /* nat_tuple_check() of the key; this and seen_s inverted: the flow is gone */
+    __u8 half;     /* enum nat_half */
+    __u8 delivery; /* enum nat_delivery */
+    __u8 reverse_delivery; /* `hand` of the other half */
+    __u8 flags;            /* NAT_FLOW_* */
+    __u32 slot;            /* of "ring" */
+    __u32 next, ack; /* TCP: the sequence number that follows all this half has carried in order;
+                        the last acknowledgement it has carried */
     __u64 packets, bytes; /* of this half; written without a lock, for people to read */
 };
 
@@ -134,7 +135,7 @@ static inline __attribute__((always_inline)) __u32 nat_timeout_s(const struct na
                                                                  enum nat_state state)
 {
     __u32 at = state < NAT_STATES ? state : 0;
-    if (half->hand != NAT_HAND_EGRESS)
+    if (half->delivery != NAT_DELIVER_EGRESS)
         return control->timeouts_s[at];
     if (protocol == NAT_ICMP || protocol == NAT_ICMPV6)
         return control->egress_icmp_s;

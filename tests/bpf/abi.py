@@ -21,7 +21,7 @@ OUTSIDE, POD, NODE = range(3)
 CLUSTER, LOCAL = range(2)
 OUTCOME_LOCAL, OUTCOME_MASQ = 4, 8
 HALF_FORWARD, HALF_REPLY, HALF_DIRECT = 1, 2, 3
-HAND_STACK, HAND_NEIGH, HAND_SVC0, HAND_LO = range(4)
+DELIVER_STACK, DELIVER_NEIGH, DELIVER_SVC0, DELIVER_LO = range(4)
 FLOW_FIN, FLOW_RST, FLOW_MASQ, FLOW_HAIRPIN = (1 << bit for bit in range(4))
 PATH_STACK, PATH_STACKED, PATH_XFRM, PATH_WHOLE = 1, 2, 4, 8
 FLOW_AT_EXIT, FLOW_ANSWERED, FLOW_CONFIRMED, FLOW_OUTBOUND = (1 << bit for bit in range(4, 8))
@@ -148,7 +148,7 @@ class RangeKey(Value):
 class Flow(Value):
     _fields_ = [
         ("to", Tuple), ("service", u32), ("port", u32), ("endpoint", u32), ("generation", u32),
-        ("seen_s", u32), ("check", u32), ("half", u8), ("hand", u8), ("reverse_hand", u8),
+        ("seen_s", u32), ("check", u32), ("half", u8), ("delivery", u8), ("reverse_delivery", u8),
         ("flags", u8), ("slot", u32), ("next", u32), ("ack", u32), ("packets", u64),
         ("bytes", u64),
     ]

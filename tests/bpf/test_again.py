@@ -21,7 +21,7 @@ def halves_of(nat, sent, wire):
 
 
 def turn(nat):
-    """How many slots the hand has looked at."""
+    """How many slots the delivery has looked at."""
     return nat.maps["pressure"][0].turn
 
 

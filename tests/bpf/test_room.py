@@ -49,7 +49,7 @@ def starts(nat, family, protocol, sport=50000):
 
 
 def test_the_young_stay(small, family, protocol):
-    """What waits for its answer for less than a second is no older flow's victim, wherever the hand
+    """What waits for its answer for less than a second is no older flow's victim, wherever the delivery
     stands."""
     web(small, family, protocol, POD1)
     packets = fill(small, family, protocol, "half-open" if protocol == abi.TCP else "unanswered")

@@ -68,7 +68,7 @@ def assert_reset(result, packet):
 
 
 def assert_refused(nat, result, packet, family, service, cause, way="outside"):
-    """An ICMP port unreachable to the sender, or a reset (hand.h), told of the service."""
+    """An ICMP port unreachable to the sender, or a reset (delivery.h), told of the service."""
     assert result.verdict == REDIRECT
     given = Ether(bytes(packet))
     assert (ip(result.packet).src, ip(result.packet).dst) == (ip(given).dst, ip(given).src)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One end of a wire: frames with their offload state, as a network card would hand them over.
+"""One end of a wire: frames with their offload state, as a network card would delivery them over.
 
 A packet socket with a virtio header can do what BPF_PROG_TEST_RUN can't: send a frame whose
 checksum is yet to be completed (CHECKSUM_PARTIAL), or one that is to be cut up (GSO), and see

@@ -110,7 +110,7 @@ def cluster_ips(chance, number):
     if chance.random() < 0.05:
         number = chance.randint(1, 9)
     addresses = [f"{CLUSTER_IPS[family]}{number}" for family in families]
-    if chance.random() < 0.1:  # by hand: the old field alone, or none
+    if chance.random() < 0.1:  # by delivery: the old field alone, or none
         return chance.choice(({"clusterIP": addresses[0]}, {"clusterIP": ""}, {}))
     return {
         "clusterIP": addresses[0],

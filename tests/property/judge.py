@@ -163,7 +163,7 @@ def judge_unserved(objects, settings, node_name, packet, found):
 
 
 def judge(objects, settings, node_name, packet, found=None):
-    """What becomes of the first packet of a flow. `found`: model.all_frontends(), if at hand."""
+    """What becomes of the first packet of a flow. `found`: model.all_frontends(), if at delivery."""
     found = model.all_frontends(objects, settings, node_name) if found is None else found
     claim = found.get(packet.place())
     if not claim or is_left_to_another(objects, settings, packet):

@@ -201,7 +201,7 @@ PORTS = [
         outside pod > neighbour = a masq
         node > neighbour neighbour:81 = pass
         outside pod > neighbour:81 = pass"""),
-    Case("NodePorts set by hand only", {"allocateLoadBalancerNodePorts": False, "ports": [
+    Case("NodePorts set by delivery only", {"allocateLoadBalancerNodePorts": False, "ports": [
         port("one", 80, "TCP", 80), port("two", 81, "TCP", 80, nodePort=29000)]}, "a", """
         outside > nodePort:29000/TCP = a:80 masq
         outside > lb:80/TCP lb:81/TCP = a:80 masq"""),

@@ -172,7 +172,7 @@ def node_port_addresses(node, family, settings):
 
 
 def node_ports(service):
-    """1.6: of types NodePort and LoadBalancer, also those set by hand."""
+    """1.6: of types NodePort and LoadBalancer, also those set by delivery."""
     if service["spec"].get("type") not in ("NodePort", "LoadBalancer"):
         return []
     return [port for port in service["spec"]["ports"] if port.get("nodePort")]

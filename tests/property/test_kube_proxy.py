@@ -2,7 +2,7 @@
 """A running agent says of packets what kube-proxy (nftables) is known to make of them.
 
 The other tests here hold the agent against a model of the contract; what is expected here is
-written by hand (kube_proxy.py), and nothing of the model takes part in it. One agent is given all
+written by delivery (kube_proxy.py), and nothing of the model takes part in it. One agent is given all
 Services of a round at once and asked by GET /v1/trace: each question for both families and, unless
 it names a port, both protocols.
 """

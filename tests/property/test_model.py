@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model is right by its own reading: the traps (13) and what section 14 decides, by hand."""
+"""The model is right by its own reading: the traps (13) and what section 14 decides, by delivery."""
 
 import collections
 import random

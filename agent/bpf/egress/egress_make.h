@@ -33,7 +33,7 @@ GLOBAL int egress_make(struct __sk_buff *skb, __u32 client)
     half->seen_s = now_s();
     half->half = NAT_HALF_REPLY;
     half->flags = NAT_FLOW_MASQ;
-    half->hand = half->reverse_hand = NAT_HAND_EGRESS;
+    half->delivery = half->reverse_delivery = NAT_DELIVER_EGRESS;
     claim->family = packet->family;
     claim->sockets = !is_icmp(packet->tuple.protocol);
     half->slot = flow_slot(packet, room);

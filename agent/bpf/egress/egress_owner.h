@@ -29,6 +29,6 @@ ALWAYS_INLINE int is_flow_of(const struct nat_flow *flow, __u32 client)
 
 ALWAYS_INLINE int egress_is_clientless(const struct nat_flow *flow)
 {
-    return flow->hand == NAT_HAND_EGRESS && !has_client(flow);
+    return flow->delivery == NAT_DELIVER_EGRESS && !has_client(flow);
 }
 #define flow_is_clientless egress_is_clientless

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "bpf/egress/egress_way.h"
-#include "bpf/nat/hand.h"
+#include "bpf/nat/delivery.h"
 #include "bpf/packet/tuple.h"
 
 enum { PROBE_HOPS = 64 };

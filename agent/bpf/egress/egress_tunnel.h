@@ -11,7 +11,7 @@
 #include "bpf/egress/egress_path.h"
 #include "bpf/egress/egress_prefix.h"
 #include "bpf/egress/egress_way.h"
-#include "bpf/nat/hand.h"
+#include "bpf/nat/delivery.h"
 #include "bpf/packet/echo.h"
 #include "bpf/packet/fou.h"
 #include "bpf/packet/mss.h"

@@ -83,7 +83,7 @@ GLOBAL int twin_follow(__u32 client)
         return -EGRESS_CAUSE_NO_ROUTE;
     const struct packet *packet = &room->packet;
     const struct nat_flow *flow = twin_flow(&packet->tuple);
-    if (flow && flow->half == NAT_HALF_FORWARD && flow->hand != NAT_HAND_EGRESS)
+    if (flow && flow->half == NAT_HALF_FORWARD && flow->delivery != NAT_DELIVER_EGRESS)
         return -EGRESS_CAUSE_NESTED;
     if (flow && flow->half == NAT_HALF_FORWARD && flow->port == client &&
         !(may_begin_anew(packet) && begins_anew(packet, flow))) {

@@ -18,8 +18,9 @@
 /* Whether a reply half continues packets as the one that is to be made (`made`) would. */
 ALWAYS_INLINE int again_fits(const struct nat_flow *reply, const struct nat_flow *made)
 {
-    return reply->half == NAT_HALF_REPLY && reply->hand == made->hand &&
-           reply->reverse_hand == made->reverse_hand && (reply->flags & FLOW_KIND) == made->flags;
+    return reply->half == NAT_HALF_REPLY && reply->delivery == made->delivery &&
+           reply->reverse_delivery == made->reverse_delivery &&
+           (reply->flags & FLOW_KIND) == made->flags;
 }
 
 /* All of a half that a new flow has anew, its age apart. */

@@ -59,8 +59,8 @@ ALWAYS_INLINE void flow_reverse(const struct nat_tuple *key, const struct nat_fl
     __builtin_memcpy(ret_reverse, flow, sizeof(*flow));
     tuple_reverse(key, &ret_reverse->to);
     ret_reverse->half = flow->half == NAT_HALF_FORWARD ? NAT_HALF_REPLY : NAT_HALF_FORWARD;
-    ret_reverse->hand = flow->reverse_hand;
-    ret_reverse->reverse_hand = flow->hand;
+    ret_reverse->delivery = flow->reverse_delivery;
+    ret_reverse->reverse_delivery = flow->delivery;
     ret_reverse->flags = flow->flags & ~(NAT_FLOW_FIN | NAT_FLOW_CONFIRMED);
     ret_reverse->check = nat_tuple_check(ret_key);
     ret_reverse->next = flow->ack;

@@ -8,37 +8,39 @@
 
 #include "bpf/flow/again.h"
 #include "bpf/flow/came.h"
-#include "bpf/nat/hand.h"
+#include "bpf/nat/delivery.h"
 
 /*
  * How requests and replies of a flow continue; see nat.bpf.c. `own`: this node made the packet, so
  * the replies end here, even if its address counts as a pod's.
  */
-ALWAYS_INLINE void set_hands(struct nat_flow *reply, const struct packet *packet,
-                             const struct verdict *verdict, int own, int rewritten)
+ALWAYS_INLINE void set_deliveries(struct nat_flow *reply, const struct packet *packet,
+                                  const struct verdict *verdict, int own, int rewritten)
 {
     if (at_exit(packet->hook)) {
-        reply->reverse_hand = NAT_HAND_STACK;
-        reply->hand = NAT_HAND_STACK;
+        reply->reverse_delivery = NAT_DELIVER_STACK;
+        reply->delivery = NAT_DELIVER_STACK;
         reply->flags |= NAT_FLOW_OUTBOUND;
     } else if (verdict->on_node && rewritten) {
-        reply->reverse_hand = NAT_HAND_LO;
-        reply->hand = NAT_HAND_NEIGH;
+        reply->reverse_delivery = NAT_DELIVER_LO;
+        reply->delivery = NAT_DELIVER_NEIGH;
     } else if (verdict->on_node) {
-        reply->reverse_hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_LO : NAT_HAND_STACK;
-        reply->hand = NAT_HAND_STACK;
+        reply->reverse_delivery =
+            packet->hook == NAT_HOOK_SVC_OUT ? NAT_DELIVER_LO : NAT_DELIVER_STACK;
+        reply->delivery = NAT_DELIVER_STACK;
         if (own)
-            reply->hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_SVC0 : NAT_HAND_STACK;
+            reply->delivery =
+                packet->hook == NAT_HOOK_SVC_OUT ? NAT_DELIVER_SVC0 : NAT_DELIVER_STACK;
         else
             reply->flags |= NAT_FLOW_AT_EXIT;
     } else if (rewritten) {
-        reply->reverse_hand = NAT_HAND_NEIGH;
-        reply->hand = NAT_HAND_NEIGH;
+        reply->reverse_delivery = NAT_DELIVER_NEIGH;
+        reply->delivery = NAT_DELIVER_NEIGH;
         if (own)
-            reply->hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_SVC0 : NAT_HAND_LO;
+            reply->delivery = packet->hook == NAT_HOOK_SVC_OUT ? NAT_DELIVER_SVC0 : NAT_DELIVER_LO;
     } else {
-        reply->reverse_hand = NAT_HAND_STACK;
-        reply->hand = NAT_HAND_STACK;
+        reply->reverse_delivery = NAT_DELIVER_STACK;
+        reply->delivery = NAT_DELIVER_STACK;
         reply->flags |= NAT_FLOW_AT_EXIT;
     }
 }
@@ -140,9 +142,9 @@ ALWAYS_INLINE int is_mirrored(const struct nat_tuple *tuple)
 ALWAYS_INLINE void make_forward(struct __sk_buff *skb, const struct packet *packet,
                                 const struct nat_tuple *to, struct nat_flow *half)
 {
-    __u8 hand = half->reverse_hand;
-    half->reverse_hand = half->hand;
-    half->hand = hand;
+    __u8 delivery = half->reverse_delivery;
+    half->reverse_delivery = half->delivery;
+    half->delivery = delivery;
     half->to = *to;
     half->half = NAT_HALF_FORWARD;
     half->packets = 1;
@@ -216,7 +218,7 @@ GLOBAL int flow_make(struct __sk_buff *skb)
     }
 
     fill_reply(&claim->value, packet, verdict);
-    set_hands(&claim->value, packet, verdict, own, rewritten);
+    set_deliveries(&claim->value, packet, verdict, own, rewritten);
     claim->first = control->snat_first;
     claim->count = control->snat_count;
     claim->family = packet->family;
@@ -226,7 +228,7 @@ GLOBAL int flow_make(struct __sk_buff *skb)
         room->to = room->old;
         if (!exit)
             count_flow(verdict->service);
-        return claim->value.reverse_hand;
+        return claim->value.reverse_delivery;
     }
     claim->value.slot = flow_slot(packet, room);
     if (claim->value.slot == NAT_NO_SLOT)
@@ -246,7 +248,7 @@ GLOBAL int flow_make(struct __sk_buff *skb)
     }
     if (!exit)
         count_flow(verdict->service);
-    return claim->value.hand;
+    return claim->value.delivery;
 }
 
 /* Makes a flow and sends its first packet along it. */
@@ -263,7 +265,7 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
             return SHOT;
         room->to = flow->to;
         room->way_found = 0; /* the other CPU's flow may lead to another endpoint */
-        r = flow->hand;
+        r = flow->delivery;
     }
     if (r == -NAT_CAUSE_TOO_BIG)
         return refuse_too_big(skb, packet, verdict->service, &room->way);
@@ -271,7 +273,7 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
         tuple_reverse(&room->claim.reply, &packet->tuple);
     if (r < 0)
         return drop(skb, packet, verdict->service, -r);
-    if (r != NAT_HAND_NEIGH || !room->way_found)
+    if (r != NAT_DELIVER_NEIGH || !room->way_found)
         return forward(skb, r, at_exit(packet->hook) ? 0 : verdict->service);
     count_packet(skb, verdict->service);
     return forward_by(skb, verdict->service);

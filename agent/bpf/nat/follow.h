@@ -6,7 +6,7 @@
 
 #include "bpf/flow/came.h"
 #include "bpf/flow/segment.h"
-#include "bpf/nat/hand.h"
+#include "bpf/nat/delivery.h"
 #include "bpf/packet/icmp_error.h"
 
 enum { SILENT_S = 60 /* an endpoint that is gone, and has not been heard of for so long */ };
@@ -64,9 +64,9 @@ GLOBAL int follow(struct __sk_buff *skb)
     struct nat_flow *flow = flow_find(&packet->tuple);
     if (!flow)
         return 1;
-    __u32 hand = flow->hand, service = flow->service, half = flow->half,
+    __u32 delivery = flow->delivery, service = flow->service, half = flow->half,
           now = clock_s(&room->clock);
-    if (hand == NAT_HAND_EGRESS)
+    if (delivery == NAT_DELIVER_EGRESS)
         return NEXT;
     if (came_wrong(skb, packet, flow))
         return drop(skb, packet, service, NAT_CAUSE_REVERSE_PATH);
@@ -94,7 +94,7 @@ GLOBAL int follow(struct __sk_buff *skb)
     if (half == NAT_HALF_DIRECT)
         return NEXT;
     /* The flow in front of a SNAT entry counts for the Service. */
-    return hand_on(skb, control, room, hand, outbound ? 0 : service);
+    return hand_on(skb, control, room, delivery, outbound ? 0 : service);
 }
 
 /*
@@ -116,12 +116,12 @@ GLOBAL int follow_error(struct __sk_buff *skb)
     const struct nat_flow *flow = flow_find(&other);
     if (!flow)
         return STRANGER;
-    if (flow->half == NAT_HALF_DIRECT || flow->hand == NAT_HAND_EGRESS)
+    if (flow->half == NAT_HALF_DIRECT || flow->delivery == NAT_DELIVER_EGRESS)
         return 1;
     __u8 exits = flow->half == NAT_HALF_FORWARD ? NAT_FLOW_OUTBOUND : NAT_FLOW_AT_EXIT;
     if (!!(flow->flags & exits) != at_exit(packet->hook))
         return NEXT;
-    __u32 hand = flow->hand;
+    __u32 delivery = flow->delivery;
     /*
      * The error comes from the service's address, whether the endpoint or a router on the way sent
      * it. Conntrack does the same, and strict reverse path filters would drop a router's address.
@@ -129,8 +129,8 @@ GLOBAL int follow_error(struct __sk_buff *skb)
     src = flow->to.src;
     dst = flow->to.dst;
     tuple_reverse(&flow->to, &other);
-    int past =
-        hand == NAT_HAND_NEIGH || (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_SVC_OUT);
+    int past = delivery == NAT_DELIVER_NEIGH ||
+               (delivery == NAT_DELIVER_STACK && packet->hook == NAT_HOOK_SVC_OUT);
     int own = is_own(skb, packet);
     __u32 in = past && is_for_xfrm(own) ? way_in(skb, control, packet, &src) : 0;
     if (past && !in && way_find(skb, packet, &src, &dst, &room->way))
@@ -141,5 +141,5 @@ GLOBAL int follow_error(struct __sk_buff *skb)
         return enter_by(skb, control, in);
     if (past)
         return way_send(skb, &room->way, own);
-    return pass_on(skb, control, hand);
+    return pass_on(skb, control, delivery);
 }

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "bpf/nat/hand.h"
+#include "bpf/nat/delivery.h"
 #include "bpf/packet/icmp_error.h"
 
 enum {

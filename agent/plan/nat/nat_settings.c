@@ -6,7 +6,7 @@
  * Pods are told by their source address: by services.clusterCIDRs if that is written, else by the
  * AddressBlocks and the podCIDRs of all Nodes. In a family of which no such network is known, also
  * because the list is written out empty, the program tells pods by the interface they come in by
- * (bpf/nat/hand.h).
+ * (bpf/nat/delivery.h).
  *
  * The program compares the source of every new flow with every network. So the networks are
  * reduced to the fewest that cover the same addresses: neighbours become one.

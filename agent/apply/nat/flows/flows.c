@@ -100,7 +100,7 @@ void nat_plane_set_counter(struct nat_plane *plane, const struct nat_flow_counte
 
 bool nat_flow_is_clientless(const struct nat_plane *plane, const struct nat_flow *flow)
 {
-    return flow->hand == NAT_HAND_EGRESS && plane->is_clientless &&
+    return flow->delivery == NAT_DELIVER_EGRESS && plane->is_clientless &&
            plane->is_clientless(flow, plane->clientless_context);
 }
 
@@ -267,7 +267,7 @@ uint64_t nat_plane_established(const struct nat_plane *plane, bool of_egress)
     while (nat_walk_next(&walk) > 0) {
         for (uint32_t i = 0; i < walk.count; i++) {
             const struct nat_flow *flow = nat_walk_value(&walk, i);
-            count += (flow->hand == NAT_HAND_EGRESS) == of_egress &&
+            count += (flow->delivery == NAT_DELIVER_EGRESS) == of_egress &&
                      !nat_flow_is_clientless(plane, flow) &&
                      nat_flow_delays_drain(nat_walk_key(&walk, i), flow);
         }

@@ -152,7 +152,7 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
             end_unmade(plane, key);
             continue;
         }
-        if (plane->counter && flow->hand == NAT_HAND_EGRESS && flow->half == NAT_HALF_REPLY)
+        if (plane->counter && flow->delivery == NAT_DELIVER_EGRESS && flow->half == NAT_HALF_REPLY)
             plane->counter->flow(plane->counter_context, key);
         enum nat_state state;
         enum fate fate = judge(plane, key, flow, now_s, &state);
@@ -163,8 +163,9 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
             nat_filter_add_flow(plane, key, flow);
         bool counts = flow->half != NAT_HALF_REPLY && !nat_flow_is_snat(flow);
         sweep->now.states[state] += counts;
-        sweep->now.egress += counts && flow->hand == NAT_HAND_EGRESS;
-        sweep->now.established[flow->hand == NAT_HAND_EGRESS] += nat_flow_delays_drain(key, flow);
+        sweep->now.egress += counts && flow->delivery == NAT_DELIVER_EGRESS;
+        sweep->now.established[flow->delivery == NAT_DELIVER_EGRESS] +=
+            nat_flow_delays_drain(key, flow);
     }
     sweep->now.seen += sweep->walk.count;
     return ended;

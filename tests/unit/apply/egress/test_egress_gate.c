@@ -77,7 +77,7 @@ static struct nat_tuple gate_flow(struct gate_world *world, uint32_t id)
     const struct nat_tuple key = { .sport = (uint16_t)id, .dport = 2, .protocol = PROTOCOL_TCP };
     const struct nat_flow flow = {
         .half = NAT_HALF_REPLY,
-        .hand = NAT_HAND_EGRESS,
+        .delivery = NAT_DELIVER_EGRESS,
         .port = id,
         .generation = world->gate->ports[id].generation,
         .check = nat_tuple_check(&key),
@@ -174,7 +174,7 @@ static void gate_port_flow_of(struct gate_world *world, uint32_t n, uint8_t flag
     };
     const struct nat_flow flow = {
         .half = NAT_HALF_REPLY,
-        .hand = NAT_HAND_EGRESS,
+        .delivery = NAT_DELIVER_EGRESS,
         .port = 1,
         .generation = world->gate->ports[1].generation,
         .check = nat_tuple_check(&key),

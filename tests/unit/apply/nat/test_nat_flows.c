@@ -347,7 +347,7 @@ static void flows_of_egress_have_their_own_time(void **state)
         keys[i] = tuple_of("10.0.0.1", 80, "10.9.9.9", (uint16_t)(2000 + i), cases[i].protocol);
         put_half(plane, &keys[i],
                  (struct nat_flow){ .half = NAT_HALF_DIRECT,
-                                    .hand = NAT_HAND_EGRESS,
+                                    .delivery = NAT_DELIVER_EGRESS,
                                     .seen_s = NOW_S - cases[i].idle_s });
     }
     int64_t next_ms;

@@ -225,12 +225,12 @@ GLOBAL int forward_by(struct __sk_buff *skb, __u32 service)
 }
 
 /* Passes the packet to the stack, or into it by another device. */
-ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *control, __u32 hand)
+ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *control, __u32 delivery)
 {
     int r;
-    if (hand == NAT_HAND_STACK)
+    if (delivery == NAT_DELIVER_STACK)
         return NEXT;
-    if (hand == NAT_HAND_SVC0)
+    if (delivery == NAT_DELIVER_SVC0)
         r = way_receive(skb, control->svc0_ifindex, control->svc0_mac);
     else
         r = way_receive(skb, LO_IFINDEX, NULL);
@@ -239,13 +239,14 @@ ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *contr
 
 /* Translates the packet to `room->to` and passes it on as `hand` says. */
 ALWAYS_INLINE int hand_on(struct __sk_buff *skb, const struct nat_control *control,
-                          struct scratch *room, __u32 hand, __u32 service)
+                          struct scratch *room, __u32 delivery, __u32 service)
 {
     struct packet *packet = &room->packet;
     const struct nat_tuple *to = &room->to;
     count_packet(skb, service);
     /* From svc0 a packet can't return to the stack, which would route it to svc0 again. */
-    if (hand == NAT_HAND_NEIGH || (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_SVC_OUT)) {
+    if (delivery == NAT_DELIVER_NEIGH ||
+        (delivery == NAT_DELIVER_STACK && packet->hook == NAT_HOOK_SVC_OUT)) {
         ways_find(skb, packet, &to->src, &to->dst, &room->way);
         return forward_by(skb, service);
     }
@@ -254,15 +255,15 @@ ALWAYS_INLINE int hand_on(struct __sk_buff *skb, const struct nat_control *contr
     mark_opened(skb, control, packet);
     if (translate(skb, packet, to) < 0)
         return SHOT;
-    if (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_POD_IN)
+    if (delivery == NAT_DELIVER_STACK && packet->hook == NAT_HOOK_POD_IN)
         skb->tc_index = NAT_TRANSLATED;
-    return pass_on(skb, control, hand);
+    return pass_on(skb, control, delivery);
 }
 
 /* The same, for a flow's first packet. */
-GLOBAL int forward(struct __sk_buff *skb, __u32 hand, __u32 service)
+GLOBAL int forward(struct __sk_buff *skb, __u32 delivery, __u32 service)
 {
     const struct nat_control *control = control_get();
     struct scratch *room = scratch_get();
-    return control && room ? hand_on(skb, control, room, hand, service) : SHOT;
+    return control && room ? hand_on(skb, control, room, delivery, service) : SHOT;
 }
