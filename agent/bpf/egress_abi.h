@@ -191,7 +191,7 @@ struct egress_gateway_value {
  */
 enum {
     EGRESS_PIN_BUCKETS = 16384,
-    EGRESS_PIN_WAYS = 8,
+    EGRESS_PIN_NEXT_HOPS = 8,
 };
 
 #define EGRESS_PIN_TRANSLATED 0x80000000u /* service NAT has translated the flow's packets */
@@ -210,9 +210,9 @@ struct egress_pin {
 };
 
 struct egress_bucket {
-    __u32 checks[EGRESS_PIN_WAYS]; /* pin_check() of the keys */
-    __u32 owners[EGRESS_PIN_WAYS]; /* nat_check(address of the pod, 0) */
-    struct egress_pin pins[EGRESS_PIN_WAYS];
+    __u32 checks[EGRESS_PIN_NEXT_HOPS]; /* pin_check() of the keys */
+    __u32 owners[EGRESS_PIN_NEXT_HOPS]; /* nat_check(address of the pod, 0) */
+    struct egress_pin pins[EGRESS_PIN_NEXT_HOPS];
 };
 
 /* "egress_paths", LRU_HASH by nat_addr, the other end of tunnels: what a router on the way said. */

@@ -36,7 +36,7 @@
 #include "bpf/packet/mss.h"
 #include "bpf/packet/reject.h"
 #include "bpf/packet/tuple.h"
-#include "bpf/route/ways.h"
+#include "bpf/route/next_hops.h"
 
 enum {
     TOO_BIG = 100, /* no verdict: the packet is larger than packet->mtu */
@@ -64,14 +64,14 @@ SUBPROGRAM int send_nearby(struct __sk_buff *skb, struct room *room)
 {
     const struct egress_control *control = egress_control_get();
     const struct packet *packet = &room->packet;
-    const struct bpf_fib_lookup *fib = &room->way.fib;
+    const struct bpf_fib_lookup *fib = &room->next_hop.fib;
     if (!control)
         return SHOT;
     if (fou_put_unmarked(skb, packet->family, &packet->tuple.src, &room->gateway,
                          outer_port(control, room), control->port) < 0)
         return refuse(skb, room, EGRESS_CAUSE_OFFLOAD);
-    if (room->way.answer) {
-        int r = way_receive(skb, LO_IFINDEX, NULL);
+    if (room->next_hop.answer) {
+        int r = next_hop_receive(skb, LO_IFINDEX, NULL);
         return r < 0 ? SHOT : r;
     }
     if (bpf_skb_store_bytes(skb, 0, fib->dmac, ETH_ALEN, 0) ||
@@ -85,27 +85,28 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
 {
     const struct egress_control *control = egress_control_get();
     struct packet *packet = &room->packet;
-    struct bpf_fib_lookup *fib = &room->way.fib;
+    struct bpf_fib_lookup *fib = &room->next_hop.fib;
     __u32 over = fou_room(packet->family);
     if (!control)
         return SHOT;
     if (is_syn(packet)) {
-        __u32 mtu = way_mtu(skb, packet->family, &packet->tuple.src, &room->gateway, &room->way);
+        __u32 mtu =
+            next_hop_mtu(skb, packet->family, &packet->tuple.src, &room->gateway, &room->next_hop);
         mtu = path_narrow(&room->gateway, mtu);
         if (mtu > over && mss_clamp(skb, packet, mtu - over) < 0)
             return SHOT;
     }
-    __u32 size = way_size(skb, packet) + over;
+    __u32 size = next_hop_size(skb, packet) + over;
     if (dry_run)
-        ways_forget(&packet->tuple.src, &room->gateway);
-    ways_ask(skb, packet->family, size, &packet->tuple.src, &room->gateway, &room->way);
-    __u32 limit = path_limit(&room->way, packet->family, &room->gateway, size);
+        next_hops_forget(&packet->tuple.src, &room->gateway);
+    next_hops_ask(skb, packet->family, size, &packet->tuple.src, &room->gateway, &room->next_hop);
+    __u32 limit = path_limit(&room->next_hop, packet->family, &room->gateway, size);
     if (size > limit) {
         packet->mtu = limit - over;
         return TOO_BIG;
     }
-    int here = room->way.answer == BPF_FIB_LKUP_RET_NOT_FWDED; /* an address of this node */
-    if (room->way.answer && !here)
+    int here = room->next_hop.answer == BPF_FIB_LKUP_RET_NOT_FWDED; /* an address of this node */
+    if (room->next_hop.answer && !here)
         return refuse(skb, room, EGRESS_CAUSE_NO_ROUTE);
     if (dry_run)
         room->told.out = here ? LO_IFINDEX : fib->ifindex;
@@ -114,14 +115,14 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
     if (gateway) {
         if (!dry_run)
             __sync_fetch_and_add(&gateway->packets, 1);
-        here |= gateway->word & EGRESS_GATEWAY_PEER && !room->way.unresolved;
+        here |= gateway->word & EGRESS_GATEWAY_PEER && !room->next_hop.unresolved;
     }
     if (here)
         return send_nearby(skb, room);
     if (fou_put(skb, packet->family, &packet->tuple.src, &room->gateway, outer_port(control, room),
                 control->port) < 0)
         return refuse(skb, room, EGRESS_CAUSE_OFFLOAD);
-    return way_redirect(&room->way, is_by_route(control, fib->ifindex));
+    return next_hop_redirect(&room->next_hop, is_by_route(control, fib->ifindex));
 }
 
 /* A later fragment follows its first one. */

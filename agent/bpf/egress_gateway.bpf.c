@@ -125,13 +125,13 @@ SUBPROGRAM int translate_error(struct __sk_buff *skb, const struct nat_tuple *qu
         return outside ? egress_drop(skb, &packet->tuple, EGRESS_CAUSE_UNKNOWN) : NEXT;
     tuple_reverse(&flow->to, &was);
     struct nat_addr src = outside ? flow->to.src : packet->tuple.src, dst = flow->to.dst;
-    if (outside && gateway_find(skb, packet, &src, &dst, &room->way))
+    if (outside && gateway_find(skb, packet, &src, &dst, &room->next_hop))
         return SHOT;
     if (icmp_error_translate(skb, quoted, &was, &src, &dst) < 0)
         return SHOT;
     if (!outside)
         return send_to_client(skb, &dst, packet->family);
-    return head_put(skb) < 0 ? SHOT : gateway_redirect(settings, &room->way);
+    return head_put(skb) < 0 ? SHOT : gateway_redirect(settings, &room->next_hop);
 }
 
 /* Reads a client's packet that has come out of the tunnel. */
@@ -241,10 +241,10 @@ GLOBAL int from_outside(struct __sk_buff *skb)
         return NEXT;
     __u32 client = flow->port;
     room->to = flow->to;
-    __u32 size = way_size(skb, packet) + over;
+    __u32 size = next_hop_size(skb, packet) + over;
     gateway_ask(skb, packet->family, size, &settings->own[packet->family == 6], &room->to.dst,
-                &room->way);
-    __u32 limit = path_limit(&room->way, packet->family, &room->to.dst, size);
+                &room->next_hop);
+    __u32 limit = path_limit(&room->next_hop, packet->family, &room->to.dst, size);
     if (size > limit) {
         packet->mtu = limit - over;
         if (may_cut(packet))

@@ -98,12 +98,12 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
     if (hook == NAT_HOOK_UPLINK_IN && skb->pkt_type == PACKET_OTHERHOST)
         return NEXT;
     if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
-        enum fragment_way way = fragment_join(control, packet, skb);
-        if (way == FRAGMENT_LEFT)
+        enum fragment_next_hop next_hop = fragment_join(control, packet, skb);
+        if (next_hop == FRAGMENT_LEFT)
             return NEXT;
-        if (way == FRAGMENT_LOST)
+        if (next_hop == FRAGMENT_LOST)
             return drop(skb, packet, 0, NAT_CAUSE_FRAGMENT);
-        if (way == FRAGMENT_WRONG)
+        if (next_hop == FRAGMENT_WRONG)
             return drop(skb, packet, 0, NAT_CAUSE_REVERSE_PATH);
     }
     if (packet->shape == SHAPE_ICMP) {

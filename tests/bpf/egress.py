@@ -34,7 +34,7 @@ TWIN_PORT = "given next flow".split()
 TWIN = "nothing not-ours dropped no-route sent".split()
 POD_HELD, POD_NEW = 1, 2
 POD_INBOUND = 1
-PIN_BUCKETS, PIN_WAYS = 16384, 8
+PIN_BUCKETS, PIN_NEXT_HOPS = 16384, 8
 PIN_TRANSLATED, PIN_INBOUND, PIN_SEEN = 1 << 31, 1 << 30, 1 << 29
 SET_USED, SET_FLOWS, SET_AUTO, SET_COUNT_SHIFT = 1, 2, 4, 8
 GATEWAY_USED, GATEWAY_ACTIVE, GATEWAY_PEER, GATEWAY_STALE = 1, 2, 8, 16
@@ -75,7 +75,7 @@ class Pin(Value):
 
 
 class Bucket(Value):
-    _fields_ = [("checks", u32 * PIN_WAYS), ("owners", u32 * PIN_WAYS), ("pins", Pin * PIN_WAYS)]
+    _fields_ = [("checks", u32 * PIN_NEXT_HOPS), ("owners", u32 * PIN_NEXT_HOPS), ("pins", Pin * PIN_NEXT_HOPS)]
 
 
 class PathValue(Value):
@@ -247,7 +247,7 @@ class Client(Programs):
     def pins(self):
         """{tuple: pin}; a pin that is written to is so in the map."""
         found, size = {}, ctypes.sizeof(Bucket)
-        none = bytes(4 * PIN_WAYS)
+        none = bytes(4 * PIN_NEXT_HOPS)
         for start in range(0, PIN_BUCKETS * size, size):
             if self.memory[start:start + len(none)] != none:
                 bucket = Bucket.from_buffer(self.memory, start)

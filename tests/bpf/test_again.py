@@ -88,7 +88,7 @@ def test_half_of_it_is_left(nat, family):
 
 
 @pytest.mark.parametrize("path", (abi.PATH_STACK | abi.PATH_STACKED, 0), ids=("to the stack", "past the stack"))
-def test_by_another_way(nat, family, path):
+def test_by_another_next_hop(nat, family, path):
     """The agent has changed services.path since: the flow goes as new ones do."""
     web(nat, family, abi.TCP, POD1)
     nat.control.path = path ^ (abi.PATH_STACK | abi.PATH_STACKED)

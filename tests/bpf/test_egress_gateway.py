@@ -75,7 +75,7 @@ def reply(family, left, protocol, flags="SA", **fields):
 
 
 @pytest.mark.parametrize("protocol", (TCP, UDP))
-def test_both_ways(gateway, family, protocol):
+def test_both_next_hops(gateway, family, protocol):
     client = gateway.client(POD[family])
     left = leaves(gateway, family, inside(family, protocol, payload=b"ask"))
     upper = left[Tcp] if protocol == TCP else left[Udp]

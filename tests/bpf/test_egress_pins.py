@@ -9,7 +9,7 @@ from abi import TCP, UDP, Address, Tuple, check, tuple_check
 from bpf import NEXT, REDIRECT
 from egress import (
     GATEWAY, GATEWAY_ACTIVE, GATEWAY_USED, OTHER_GATEWAY, PIN_BUCKETS, PIN_INBOUND, PIN_SEEN,
-    PIN_TRANSLATED, PIN_WAYS, POD_INBOUND, SET_MAX, Bucket, Pin,
+    PIN_TRANSLATED, PIN_NEXT_HOPS, POD_INBOUND, SET_MAX, Bucket, Pin,
 )
 from packets import ETHER, frame, network
 from scapy.layers.inet import ICMP, Ether
@@ -211,7 +211,7 @@ def left(client, index):
     """Which ways still have the flows of fill(), and whose flow is new."""
     bucket = client.maps["egress_pins"][index]
     ways = [way for way, pin in enumerate(bucket.pins) if pin.key.dport == 1 and bucket.checks[way]]
-    return [way for way in range(PIN_WAYS) if way not in ways]
+    return [way for way in range(PIN_NEXT_HOPS) if way not in ways]
 
 
 def place_of(client):
@@ -265,7 +265,7 @@ def test_whom_a_datagram_from_outside_drives_out(client, family, full, taken):
 
 def test_a_flow_without_a_place(client, family):
     """Each pod has its share of the bucket: it has no pin, and goes to the same gateway each time."""
-    pods = [f"10.244.3.{n}" if family == 4 else f"fd00:244:3::{n}" for n in range(PIN_WAYS)]
+    pods = [f"10.244.3.{n}" if family == 4 else f"fd00:244:3::{n}" for n in range(PIN_NEXT_HOPS)]
     SOURCES.update({pod: {family: pod} for pod in pods})
     assert begins(client, family, *((pod, OLD, SET_MAX) for pod in pods)) == []
     assert says(client, family) == "gateway"

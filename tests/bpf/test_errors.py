@@ -236,7 +236,7 @@ def check_too_big(nat, result, family, packet, mtu):
 
 
 @pytest.mark.parametrize("over", (0, 1, 4, 5, 100))
-def test_larger_than_the_way(nat, family, protocol, narrow, over):
+def test_larger_than_the_next_hop(nat, family, protocol, narrow, over):
     web(nat, family, protocol, POD1)
     packet = sized(family, protocol, narrow + over)
     result = nat.send("uplink_in", packet, complete=False)
@@ -282,7 +282,7 @@ def test_segments_that_do_not_fit(nat, family, narrow):
     check_too_big(nat, result, family, packet, narrow)
 
 
-def test_larger_than_the_way_and_may_be_cut(nat, protocol, narrow):
+def test_larger_than_the_next_hop_and_may_be_cut(nat, protocol, narrow):
     """Without DF routers cut a packet: so does the stack, which gets it translated."""
     web(nat, 4, protocol, POD1)
     packet = sized(4, protocol, narrow + 100)

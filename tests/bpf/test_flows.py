@@ -182,7 +182,7 @@ def test_node_port_to_an_endpoint_on_this_node(nat, family, protocol, node_is):
     assert answer.verdict == NEXT and ends(answer.packet) == opposite(sent)
 
 
-def test_source_of_the_way_out(nat, family, protocol):
+def test_source_of_the_next_hop_out(nat, family, protocol):
     """4.8: the address of the interface it leaves by; another's, if that has none."""
     out, else_ = {4: "192.0.2.99", 6: "2001:db8:2::99"}, {4: "192.0.2.98", 6: "2001:db8:2::98"}
     web(nat, family, protocol, POD1)

@@ -109,7 +109,7 @@ def test_padding_of_a_short_frame(fou, family):
     assert without_chance(put[:-6], family) == without_chance(outer(family, given), family)
 
 
-def test_never_cut_on_the_way(fou):
+def test_never_cut_on_the_next_hop(fou):
     """Who unwraps takes no fragments."""
     fou.tell(4)
     for flags in ("DF", ""):
@@ -138,7 +138,7 @@ def test_congestion_is_told_to_the_outer_header(fou, family, tos, expected):
     (0, 0, 0), (0, 1, 0), (0, 2, 0), (0, 3, None), (1, 3, 3), (2, 3, 3), (3, 0, 3), (3, 1, 3),
     (2, 1, 1), (1, 2, 1),
     (0xB9, 3, 0xBB)))
-def test_congestion_on_the_way_is_told_to_the_inner_header(fou, family, tos, met, expected):
+def test_congestion_on_the_next_hop_is_told_to_the_inner_header(fou, family, tos, met, expected):
     """RFC 6040, section 4.2, as Linux has it."""
     given = outer(family, inner(family, **traffic_class(family, tos)), **traffic_class(family, met))
     taken = fou.take.run(given)

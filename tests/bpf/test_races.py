@@ -148,7 +148,7 @@ def test_an_answer_while_another_moves_the_flow(nat, family):
     assert nat.maps["flows"][tuple_of(sent)].flags & abi.FLOW_FIN
 
 
-def test_a_claim_under_way_is_not_taken(nat, family):
+def test_a_claim_under_next_hop_is_not_taken(nat, family):
     """Another CPU has just claimed the only tuple, and not yet made the other half."""
     nat.control.snat_count = 1
     nat.write_control()

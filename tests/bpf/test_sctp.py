@@ -42,7 +42,7 @@ def test_tables():
 
 
 @pytest.mark.parametrize("size", (0, 1, 2, 3, 4, 100, 243, 244, 245, 256, 1000, 1448))
-def test_masqueraded_both_ways(nat, family, size):
+def test_masqueraded_both_next_hops(nat, family, size):
     """Both ports change, the client's and the server's, in a packet of any length."""
     payload = bytes(i * 31 % 256 for i in range(size))
     web(nat, family, SCTP, POD1)

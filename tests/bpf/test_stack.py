@@ -56,7 +56,7 @@ def test_requests_and_replies(nat, family, protocol, endpoint, way_in, way_out, 
 
 
 @WAYS
-def test_many_packets_stay_on_their_way(nat, family, protocol, endpoint, way_in, way_out, back_in,
+def test_many_packets_stay_on_their_next_hop(nat, family, protocol, endpoint, way_in, way_out, back_in,
                                         back_out):
     web(nat, family, protocol, endpoint)
     _, _, wire = opened(nat, family, protocol, way_in, way_out)
@@ -176,7 +176,7 @@ def test_without_a_source_port_nothing_leaves(nat, family):
 
 
 @pytest.mark.parametrize("source", (REMOTE, ROUTER), ids=("endpoint", "router"))
-def test_errors_on_the_way_to_the_endpoint(nat, family, protocol, source):
+def test_errors_on_the_next_hop_to_the_endpoint(nat, family, protocol, source):
     """They quote the packet as it was on the wire; inside, and to the client, as it was there."""
     web(nat, family, protocol, REMOTE)
     sent, inside, wire = opened(nat, family, protocol, "uplink_in", "uplink_out")

@@ -82,7 +82,7 @@ def test_a_flow_follows_a_change(nat, family, routes):
     wait(lambda: nat.send("uplink_in", sent).verdict == REDIRECT, "the route is back", 0.1)
 
 
-def test_what_is_kept_is_no_bigger_than_the_way(nat, family):
+def test_what_is_kept_is_no_bigger_than_the_next_hop(nat, family):
     """The size is a part of the question."""
     web(nat, family, abi.UDP, POD1)
     small = ask_web(family, abi.UDP)
@@ -95,7 +95,7 @@ def test_what_is_kept_is_no_bigger_than_the_way(nat, family):
     assert nat.refusals() == {"too-big": 3}
 
 
-def test_many_ways_at_once(nat, family, world):
+def test_many_next_hops_at_once(nat, family, world):
     """Flows to 400 endpoints, half of which can't be reached, in any order: to each its own."""
     pods = [PODS[family].format(number) for number in range(1, 201 if family == 4 else 401)]
     ways = {pod: bool(number % 2) for number, pod in enumerate(pods)}

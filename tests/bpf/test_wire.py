@@ -86,7 +86,7 @@ def next_of(wire, protocol, payload=None):
 
 
 @pytest.mark.parametrize("offload", (False, True), ids=("finished", "unfinished"))
-def test_masqueraded_both_ways(nat, wires, family, protocol, offload):
+def test_masqueraded_both_next_hops(nat, wires, family, protocol, offload):
     web(nat, family, protocol, POD1)
     sent = frame("uplink_in", CLIENT[family], 40000, VIP[family], 80, protocol, b"there")
     send(wires["eth0"], sent, family, protocol, offload)
@@ -105,7 +105,7 @@ def test_masqueraded_both_ways(nat, wires, family, protocol, offload):
 
 
 @pytest.mark.parametrize("offload", (False, True), ids=("finished", "unfinished"))
-def test_pods_both_ways(nat, wires, family, protocol, offload):
+def test_pods_both_next_hops(nat, wires, family, protocol, offload):
     """Through the stack, translated back where it leaves."""
     web(nat, family, protocol, POD2)
     sent = frame("pod_in", POD1[family], 40000, VIP[family], 80, protocol, b"there")
@@ -243,7 +243,7 @@ def whole(wire):
 
 
 @pytest.mark.parametrize("to", (VIP, NODE), ids=("clusterIP", "nodePort"))
-def test_cut_into_fragments_both_ways(nat, wires, narrow, protocol, to):
+def test_cut_into_fragments_both_next_hops(nat, wires, narrow, protocol, to):
     """Without DF a packet larger than the way's MTU is cut, whatever the source has become."""
     web(nat, 4, protocol, POD1, to=to)
     payload = bytes(i * 31 % 256 for i in range(1440))

@@ -32,9 +32,9 @@ ALWAYS_INLINE int is_sender(struct __sk_buff *skb, const __u8 *mac)
 
 /* Whether a pod's address is behind the bridge that the route leads to, and may be behind this
  * port, where `known` is the port that it has spoken by. */
-ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct way *way, __u32 known)
+ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct next_hop *next_hop, __u32 known)
 {
-    __u32 in = skb->ifindex, out = way->fib.ifindex;
+    __u32 in = skb->ifindex, out = next_hop->fib.ifindex;
     const __u32 *bridge = bpf_map_lookup_elem(&egress_bridges, &out);
     if (bridge)
         out = *bridge;
@@ -44,9 +44,9 @@ ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct way *way, __u32 kn
     bridge = known ? bpf_map_lookup_elem(&egress_bridges, &known) : NULL;
     if (bridge && *bridge == out)
         return 0;
-    if (way->answer || way->unresolved)
+    if (next_hop->answer || next_hop->unresolved)
         return 1;
-    return is_sender(skb, way->fib.dmac);
+    return is_sender(skb, next_hop->fib.dmac);
 }
 
 /* Asks the kernel which interface the sender is behind. Returns 1 if it is the packet's. `known`:
@@ -54,12 +54,12 @@ ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct way *way, __u32 kn
 SUBPROGRAM int by_route(struct __sk_buff *skb, struct room *room, __u32 known)
 {
     const struct packet *packet = &room->packet;
-    struct way *way = &room->way;
-    __u32 answer =
-        way_ask(skb, packet->family, WAY_FRAGMENT, &packet->tuple.dst, &packet->tuple.src, way);
+    struct next_hop *next_hop = &room->next_hop;
+    __u32 answer = next_hop_ask(skb, packet->family, NEXT_HOP_FRAGMENT, &packet->tuple.dst,
+                                &packet->tuple.src, next_hop);
     if (answer && answer != BPF_FIB_LKUP_RET_FRAG_NEEDED)
         return 0;
-    return way->fib.ifindex == skb->ifindex || by_port(skb, way, known);
+    return next_hop->fib.ifindex == skb->ifindex || by_port(skb, next_hop, known);
 }
 
 /* Whether a packet may be a pod's by the port of a bridge that the agent has found: by another one

@@ -17,7 +17,7 @@
 #include "bpf/egress/egress_maps.h"
 #include "bpf/packet/fou_error.h"
 #include "bpf/packet/tuple.h"
-#include "bpf/route/way.h"
+#include "bpf/route/next_hop.h"
 
 enum {
     PATH_S = 600, /* as net.ipv4.route.mtu_expires */
@@ -40,10 +40,11 @@ SUBPROGRAM __u32 path_narrow(const struct nat_addr *peer, __u32 mtu)
 }
 
 /* How large an outer packet of `size` bytes may be, whose way has been asked for. */
-ALWAYS_INLINE __u32 path_limit(const struct way *way, __u8 family, const struct nat_addr *peer,
-                               __u32 size)
+ALWAYS_INLINE __u32 path_limit(const struct next_hop *next_hop, __u8 family,
+                               const struct nat_addr *peer, __u32 size)
 {
-    __u32 mtu = way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED ? way->fib.mtu_result : 0xffff;
+    __u32 mtu =
+        next_hop->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED ? next_hop->fib.mtu_result : 0xffff;
     return size > path_least(family) ? path_narrow(peer, mtu) : mtu;
 }
 

@@ -35,7 +35,7 @@ struct pin_search {
     __u32 bucket, owner, now;
     __u32 seen; /* of the new flow */
     __u64 best;
-    __u32 way, zero;
+    __u32 next_hop, zero;
 };
 
 struct {
@@ -85,7 +85,7 @@ SUBPROGRAM struct egress_pin *pin_get(const struct nat_tuple *key)
     if (!bucket)
         return NULL;
 #pragma unroll
-    for (int i = 0; i < EGRESS_PIN_WAYS; i++) {
+    for (int i = 0; i < EGRESS_PIN_NEXT_HOPS; i++) {
         struct egress_pin *pin = &bucket->pins[i];
         if (bucket->checks[i] == check && pin->key.protocol == key->protocol &&
             tuple_equal(&pin->key, key))
@@ -101,7 +101,7 @@ SUBPROGRAM int pin_forget(const struct nat_tuple *key)
     if (!bucket)
         return 0;
 #pragma unroll
-    for (int i = 0; i < EGRESS_PIN_WAYS; i++) {
+    for (int i = 0; i < EGRESS_PIN_NEXT_HOPS; i++) {
         if (bucket->checks[i] == check && tuple_equal(&bucket->pins[i].key, key))
             WRITE_ONCE(bucket->checks[i], 0);
     }
@@ -113,7 +113,7 @@ ALWAYS_INLINE __u64 pin_count(const struct egress_bucket *bucket, __u32 owner)
 {
     __u64 count = 0;
 #pragma unroll
-    for (int i = 0; i < EGRESS_PIN_WAYS; i++)
+    for (int i = 0; i < EGRESS_PIN_NEXT_HOPS; i++)
         count += ((__u64)(bucket->owners[i] ^ owner) - 1) >> 63; /* without a branch */
     return count;
 }
@@ -123,13 +123,13 @@ ALWAYS_INLINE __u64 pin_count(const struct egress_bucket *bucket, __u32 owner)
  * new flow counted in, and of others its own; then what is not answered yet; then the oldest.
  */
 ALWAYS_INLINE __u64 pin_price(const struct pin_search *search, const struct egress_bucket *bucket,
-                              __u32 way)
+                              __u32 next_hop)
 {
-    const struct egress_pin *pin = &bucket->pins[way];
-    __u32 owner = bucket->owners[way], seen = pin->gateway & EGRESS_PIN_SEEN;
+    const struct egress_pin *pin = &bucket->pins[next_hop];
+    __u32 owner = bucket->owners[next_hop], seen = pin->gateway & EGRESS_PIN_SEEN;
     __u64 own = owner == search->owner, count = pin_count(bucket, owner) + own;
     __s32 age = (__s32)(search->now - pin->used_s);
-    if (!bucket->checks[way] || pin_over(pin, search->now))
+    if (!bucket->checks[next_hop] || pin_over(pin, search->now))
         return ~0ull;
     if ((search->seen && !seen) || count < 2)
         return 0;
@@ -139,18 +139,18 @@ ALWAYS_INLINE __u64 pin_price(const struct pin_search *search, const struct egre
 static long pin_step(__u32 step, void *context)
 {
     struct pin_search *search = pin_search_get();
-    __u32 way = step % EGRESS_PIN_WAYS;
+    __u32 next_hop = step % EGRESS_PIN_NEXT_HOPS;
     (void)context;
     if (!search)
         return 1;
     const struct egress_bucket *bucket = bpf_map_lookup_elem(&egress_pins, &search->bucket);
     if (!bucket)
         return 1;
-    __u64 price = pin_price(search, bucket, way);
+    __u64 price = pin_price(search, bucket, next_hop);
     if (price <= search->best)
         return 0;
     search->best = price;
-    search->way = way;
+    search->next_hop = next_hop;
     return price == ~0ull;
 }
 
@@ -165,17 +165,17 @@ SUBPROGRAM int pin_place(const struct egress_pin *pin)
     search->now = pin->used_s;
     search->seen = pin->gateway & EGRESS_PIN_SEEN;
     search->best = 0;
-    bpf_loop(EGRESS_PIN_WAYS, pin_step, NULL, 0);
+    bpf_loop(EGRESS_PIN_NEXT_HOPS, pin_step, NULL, 0);
     struct egress_bucket *bucket = bpf_map_lookup_elem(&egress_pins, &search->bucket);
-    __u32 way = search->way % EGRESS_PIN_WAYS;
+    __u32 next_hop = search->next_hop % EGRESS_PIN_NEXT_HOPS;
     if (!bucket || !search->best)
         return 0;
-    WRITE_ONCE(bucket->checks[way], 0);
+    WRITE_ONCE(bucket->checks[next_hop], 0);
     barrier();
-    bucket->pins[way] = *pin;
-    bucket->owners[way] = search->owner;
+    bucket->pins[next_hop] = *pin;
+    bucket->owners[next_hop] = search->owner;
     barrier();
-    WRITE_ONCE(bucket->checks[way], pin_check(&pin->key));
+    WRITE_ONCE(bucket->checks[next_hop], pin_check(&pin->key));
     return 1;
 }
 

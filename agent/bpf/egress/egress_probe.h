@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "bpf/egress/egress_way.h"
+#include "bpf/egress/egress_next_hop.h"
 #include "bpf/nat/delivery.h"
 #include "bpf/packet/tuple.h"
 
@@ -91,10 +91,11 @@ GLOBAL int probe_answer(struct __sk_buff *skb)
         return SHOT;
     const struct packet *packet = &room->packet;
     const struct nat_tuple *tuple = &packet->tuple;
-    if (gateway_ask(skb, packet->family, WAY_FRAGMENT, &tuple->dst, &tuple->src, &room->way))
+    if (gateway_ask(skb, packet->family, NEXT_HOP_FRAGMENT, &tuple->dst, &tuple->src,
+                    &room->next_hop))
         return SHOT;
     if (probe_fill(skb, packet, probe_state(settings)) < 0 || probe_turn(skb, packet) < 0 ||
         head_put(skb) < 0)
         return SHOT;
-    return gateway_redirect(settings, &room->way);
+    return gateway_redirect(settings, &room->next_hop);
 }

@@ -13,7 +13,7 @@
 #include "bpf/egress/egress_route.h"
 #include "bpf/packet/quote.h"
 #include "bpf/packet/tuple.h"
-#include "bpf/route/way.h"
+#include "bpf/route/next_hop.h"
 
 const volatile __u32 dry_run SEC(".rodata.twin") = 0;
 
@@ -40,7 +40,7 @@ struct room {
     struct icmp_upper upper;
     struct egress_pin pin;
     struct nat_addr gateway;
-    struct way way;
+    struct next_hop next_hop;
     struct told told;
     struct clock clock;
     __u32 translated; /* EGRESS_PIN_TRANSLATED, or 0 */
@@ -97,7 +97,7 @@ ALWAYS_INLINE void tell(struct __sk_buff *skb, struct room *room, int verdict)
                                                       : EGRESS_TOLD_DROPPED;
     if (found == EGRESS_TOLD_SENT)
         mtu = path_narrow(&room->gateway,
-                          way_mtu(skb, family, &tuple->src, &room->gateway, &room->way));
+                          next_hop_mtu(skb, family, &tuple->src, &room->gateway, &room->next_hop));
     note(room, pod ? EGRESS_TOLD_POD : 0);
     skb->cb[0] = found | room->told.cause << 8 | room->told.flags << 16;
     skb->cb[1] = room->told.set;

@@ -8,9 +8,9 @@
 
 #include "bpf/egress/egress_claim.h"
 #include "bpf/egress/egress_drop.h"
+#include "bpf/egress/egress_next_hop.h"
 #include "bpf/egress/egress_path.h"
 #include "bpf/egress/egress_prefix.h"
-#include "bpf/egress/egress_way.h"
 #include "bpf/nat/delivery.h"
 #include "bpf/packet/echo.h"
 #include "bpf/packet/fou.h"
@@ -86,12 +86,12 @@ SUBPROGRAM int send_to_client(struct __sk_buff *skb, const struct nat_addr *clie
     if (!settings || !room)
         return SHOT;
     const struct nat_addr *own = &settings->own[family == 6];
-    struct way *way = &room->way;
-    if (gateway_ask(skb, family, WAY_FRAGMENT, own, client, way))
+    struct next_hop *next_hop = &room->next_hop;
+    if (gateway_ask(skb, family, NEXT_HOP_FRAGMENT, own, client, next_hop))
         return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_NO_ROUTE);
     if (fou_put(skb, family, own, client, settings->port, settings->port) < 0)
         return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_OFFLOAD);
-    return head_put(skb) < 0 ? SHOT : gateway_redirect(settings, way);
+    return head_put(skb) < 0 ? SHOT : gateway_redirect(settings, next_hop);
 }
 
 /*
@@ -119,8 +119,8 @@ SUBPROGRAM int limit_segments(struct __sk_buff *skb, const struct packet *packet
     __u32 over = fou_room(packet->family);
     if (!settings || !room || !is_syn(packet))
         return 0;
-    __u32 mtu =
-        gateway_mtu(skb, packet->family, &settings->own[packet->family == 6], client, &room->way);
+    __u32 mtu = gateway_mtu(skb, packet->family, &settings->own[packet->family == 6], client,
+                            &room->next_hop);
     mtu = path_narrow(client, mtu);
     return mtu > over ? mss_clamp(skb, packet, mtu - over) : 0;
 }
@@ -133,27 +133,27 @@ GLOBAL int send_outside(struct __sk_buff *skb)
     if (!room || !settings)
         return SHOT;
     struct packet *packet = &room->packet;
-    struct way *way = &room->way;
+    struct next_hop *next_hop = &room->next_hop;
     if (packet->hops <= 1)
         return STEP_TIME_EXCEEDED;
     if (limit_segments(skb, packet, &packet->tuple.src) < 0)
         return SHOT;
-    gateway_find(skb, packet, &room->to.src, &room->to.dst, way);
-    if (way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
-        packet->mtu = way->fib.mtu_result;
+    gateway_find(skb, packet, &room->to.src, &room->to.dst, next_hop);
+    if (next_hop->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
+        packet->mtu = next_hop->fib.mtu_result;
         return STEP_TOO_BIG;
     }
-    if (way->answer)
+    if (next_hop->answer)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_ROUTE);
     if (translate_any(skb, packet, &room->to) < 0)
         return SHOT;
-    if (way->cut) { /* by the stack, which takes this node's own address on lo */
-        int r = way_receive(skb, LO_IFINDEX, NULL);
+    if (next_hop->cut) { /* by the stack, which takes this node's own address on lo */
+        int r = next_hop_receive(skb, LO_IFINDEX, NULL);
         return r < 0 ? SHOT : r;
     }
     if (hop_taken(skb, packet->family) < 0 || head_put(skb) < 0)
         return SHOT;
-    return gateway_redirect(settings, way);
+    return gateway_redirect(settings, next_hop);
 }
 
 /* Whether the packet that was parsed is FoU for this gateway. */

@@ -114,9 +114,10 @@ ALWAYS_INLINE int twin_read(struct __sk_buff *skb, struct packet *packet, struct
 ALWAYS_INLINE void twin_tell_back(struct __sk_buff *skb, const struct nat_addr *own,
                                   const struct nat_addr *client, struct scratch *room)
 {
-    ways_forget(own, client);
-    __u32 answer = gateway_ask(skb, room->packet.family, WAY_FRAGMENT, own, client, &room->way);
-    skb->cb[4] = answer ? 0 : room->way.fib.ifindex;
+    next_hops_forget(own, client);
+    __u32 answer =
+        gateway_ask(skb, room->packet.family, NEXT_HOP_FRAGMENT, own, client, &room->next_hop);
+    skb->cb[4] = answer ? 0 : room->next_hop.fib.ifindex;
 }
 
 SEC("tc")
@@ -136,9 +137,9 @@ int gateway_twin(struct __sk_buff *skb)
     const struct nat_addr *source = source_numbered(settings, packet->family == 6, skb->cb[0]);
     if (source)
         snat = *source;
-    ways_forget(&packet->tuple.dst, &snat);
-    skb->cb[2] =
-        gateway_ask(skb, packet->family, WAY_FRAGMENT, &packet->tuple.dst, &snat, &room->way);
+    next_hops_forget(&packet->tuple.dst, &snat);
+    skb->cb[2] = gateway_ask(skb, packet->family, NEXT_HOP_FRAGMENT, &packet->tuple.dst, &snat,
+                             &room->next_hop);
     skb->cb[3] = EGRESS_TWIN_PORT_GIVEN;
     if (live) {
         client = twin_client(&packet->tuple.src);
@@ -162,11 +163,11 @@ int gateway_twin(struct __sk_buff *skb)
             return twin_tell(skb, EGRESS_TWIN_DROPPED, (__u32)-r);
         skb->cb[3] = (__u32)r;
     }
-    ways_forget(&room->to.src, &room->to.dst);
-    if (gateway_find(skb, packet, &room->to.src, &room->to.dst, &room->way))
-        return twin_tell(skb, EGRESS_TWIN_NO_ROUTE, room->way.answer);
+    next_hops_forget(&room->to.src, &room->to.dst);
+    if (gateway_find(skb, packet, &room->to.src, &room->to.dst, &room->next_hop))
+        return twin_tell(skb, EGRESS_TWIN_NO_ROUTE, room->next_hop.answer);
     r = send_outside(skb);
     twin_tell(skb, r == TC_ACT_REDIRECT ? EGRESS_TWIN_SENT : EGRESS_TWIN_DROPPED,
-              r == TC_ACT_REDIRECT ? room->way.fib.ifindex : EGRESS_CAUSE_NO_ROUTE);
+              r == TC_ACT_REDIRECT ? room->next_hop.fib.ifindex : EGRESS_CAUSE_NO_ROUTE);
     return r;
 }

@@ -18,7 +18,7 @@
 #pragma once
 
 #include "bpf/flow/claim.h"
-#include "bpf/route/ways.h"
+#include "bpf/route/next_hops.h"
 
 enum came {
     CAME_WRONG,
@@ -56,37 +56,37 @@ ALWAYS_INLINE int is_link_local(const struct packet *packet)
 /* Whether the frame is from the hardware address that the next hop of `way` has, as far as it is
  * known. What comes by svc0 has another one by then. */
 ALWAYS_INLINE int is_from_neighbour(struct __sk_buff *skb, const struct packet *packet,
-                                    const struct way *way)
+                                    const struct next_hop *next_hop)
 {
     __u16 parts[ETH_ALEN / 2];
     __u32 differ = 0;
-    if (!L3 || way->unresolved || packet->hook == NAT_HOOK_SVC_OUT)
+    if (!L3 || next_hop->unresolved || packet->hook == NAT_HOOK_SVC_OUT)
         return 1;
     if (bpf_skb_load_bytes(skb, ETH_ALEN, parts, sizeof(parts)))
         return 0;
 #pragma unroll
     for (int i = 0; i < ETH_ALEN / 2; i++)
-        differ |= parts[i] ^ *(const __u16 *)(way->fib.dmac + 2 * i);
+        differ |= parts[i] ^ *(const __u16 *)(next_hop->fib.dmac + 2 * i);
     return !differ;
 }
 
 /* What the kernel's route to the packet's source, in `way`, says of one that came in by `in`, from
  * where routes lead by `back`. */
-ALWAYS_INLINE enum came came_by_way(struct __sk_buff *skb, const struct packet *packet,
-                                    const struct way *way, __u32 in, __u32 back)
+ALWAYS_INLINE enum came came_by_next_hop(struct __sk_buff *skb, const struct packet *packet,
+                                         const struct next_hop *next_hop, __u32 in, __u32 back)
 {
-    __u32 out = way->fib.ifindex;
+    __u32 out = next_hop->fib.ifindex;
     if (back == NAT_BACK_ANY) {
-        if (way->answer)
+        if (next_hop->answer)
             return CAME_RIGHT;
         back = came_back_of(out);
         return back == NAT_BACK_ANY || back == NAT_BACK_UNKNOWN ? CAME_RIGHT : CAME_WRONG;
     }
-    if (way->answer == BPF_FIB_LKUP_RET_FWD_DISABLED)
+    if (next_hop->answer == BPF_FIB_LKUP_RET_FWD_DISABLED)
         return CAME_UNCHECKED;
-    if (way->answer || (out != in && out != back && came_back_of(out) != back))
+    if (next_hop->answer || (out != in && out != back && came_back_of(out) != back))
         return CAME_WRONG;
-    return out == in || is_from_neighbour(skb, packet, way) ? CAME_RIGHT : CAME_WRONG;
+    return out == in || is_from_neighbour(skb, packet, next_hop) ? CAME_RIGHT : CAME_WRONG;
 }
 
 /*
@@ -101,7 +101,7 @@ GLOBAL int came_ask(struct __sk_buff *skb)
     if (!control || !room)
         return CAME_UNCHECKED;
     const struct packet *packet = &room->packet;
-    struct way *way = &room->way;
+    struct next_hop *next_hop = &room->next_hop;
     __u32 in = came_in(skb, packet);
     __u32 source = source_of(control, packet);
     if (source == SOURCE_OTHER && packet->hook == NAT_HOOK_UPLINK_IN)
@@ -112,12 +112,12 @@ GLOBAL int came_ask(struct __sk_buff *skb)
     if (back == NAT_BACK_ANY && source == SOURCE_OTHER)
         return CAME_RIGHT;
     const struct nat_addr *to = &packet->tuple.src, *from = &packet->tuple.dst;
-    ways_ask(skb, packet->family, WAY_FRAGMENT, from, to, way);
-    enum came is = came_by_way(skb, packet, way, in, back);
+    next_hops_ask(skb, packet->family, NEXT_HOP_FRAGMENT, from, to, next_hop);
+    enum came is = came_by_next_hop(skb, packet, next_hop, in, back);
     if (is != CAME_WRONG || back == NAT_BACK_ANY)
         return is;
-    way_ask_from(skb, LO_IFINDEX, packet->family, WAY_FRAGMENT, from, to, way);
-    return came_by_way(skb, packet, way, in, back);
+    next_hop_ask_from(skb, LO_IFINDEX, packet->family, NEXT_HOP_FRAGMENT, from, to, next_hop);
+    return came_by_next_hop(skb, packet, next_hop, in, back);
 }
 
 /* The same for a packet that begins a flow. Most come by an uplink, and from no pod. */

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "bpf/flow/ring.h"
-#include "bpf/route/way.h"
+#include "bpf/route/next_hop.h"
 
 enum {
     CLAIM_FREE = 64,        /* ports that are looked at before a living flow is ended */
@@ -74,9 +74,9 @@ struct scratch {
     struct verdict verdict;
     struct claim claim;
     struct nat_tuple to;
-    struct way way;
+    struct next_hop next_hop;
     __u32 source;         /* of the packet that was judged last: enum source */
-    __u32 way_found;      /* `way` is that of the flow being made, found for its first packet */
+    __u32 next_hop_found; /* `way` is that of the flow being made, found for its first packet */
     __u32 came;           /* the packet that begins a flow: enum came */
     __u32 reopens;        /* the flow being made takes the place of one that is over, */
     struct nat_tuple old; /* which led there */

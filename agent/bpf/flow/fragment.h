@@ -17,7 +17,7 @@
 
 #include "bpf/flow/came.h"
 
-enum fragment_way {
+enum fragment_next_hop {
     FRAGMENT_GOES,  /* goes on, with ports if it has them or got them from the entry */
     FRAGMENT_LEFT,  /* is left to the stack */
     FRAGMENT_LOST,  /* came to svc0 before the first one: dropped */
@@ -50,9 +50,9 @@ ALWAYS_INLINE int came_wrongly(struct __sk_buff *skb)
     return skb && came_ask(skb) == CAME_WRONG;
 }
 
-ALWAYS_INLINE enum fragment_way fragment_first(const struct packet *packet,
-                                               const struct nat_fragment_key *key,
-                                               struct nat_fragment_value *value)
+ALWAYS_INLINE enum fragment_next_hop fragment_first(const struct packet *packet,
+                                                    const struct nat_fragment_key *key,
+                                                    struct nat_fragment_value *value)
 {
     struct nat_fragment_value *found = fragment_find(key, value->check);
     if (found && fragment_is_left(found) && !found->protocol && packet->hook != NAT_HOOK_SVC_OUT) {
@@ -69,8 +69,8 @@ ALWAYS_INLINE enum fragment_way fragment_first(const struct packet *packet,
 /* `skb`: the frame, if it matters where it came in; else NULL. An IPv6 id is unique for its pair of
  * addresses, and a later fragment may name another protocol than the first: so the protocol is no
  * part of the key there. */
-SUBPROGRAM enum fragment_way fragment_join(const struct nat_control *control, struct packet *packet,
-                                           struct __sk_buff *skb)
+SUBPROGRAM enum fragment_next_hop fragment_join(const struct nat_control *control,
+                                                struct packet *packet, struct __sk_buff *skb)
 {
     struct nat_fragment_key key = {
         .src = packet->tuple.src,

@@ -64,19 +64,19 @@ ALWAYS_INLINE int source_at(__u32 out, __u8 family, struct nat_addr *ret_source)
  * Returns 0 or -cause.
  */
 SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *packet,
-                                 const struct verdict *verdict, struct way *ret_way,
+                                 const struct verdict *verdict, struct next_hop *ret_next_hop,
                                  struct nat_addr *ret_source)
 {
     if (verdict->on_node) {
         *ret_source = verdict->addr;
         return 0;
     }
-    __u32 answer = way_find(skb, packet, &packet->tuple.src, &verdict->addr, ret_way);
+    __u32 answer = next_hop_find(skb, packet, &packet->tuple.src, &verdict->addr, ret_next_hop);
     if (answer)
         return answer == BPF_FIB_LKUP_RET_FRAG_NEEDED ? -NAT_CAUSE_TOO_BIG : -NAT_CAUSE_NO_ROUTE;
-    if (way_is_back(skb, packet, ret_way))
+    if (next_hop_is_back(skb, packet, ret_next_hop))
         return -NAT_CAUSE_NO_ROUTE;
-    return source_at(ret_way->fib.ifindex, packet->family, ret_source);
+    return source_at(ret_next_hop->fib.ifindex, packet->family, ret_source);
 }
 
 /*
@@ -204,13 +204,13 @@ GLOBAL int flow_make(struct __sk_buff *skb)
                                    !verdict->on_node && !has_snat(control, packet, verdict));
     struct nat_tuple *reply = &claim->reply;
     fill_reply_tuple(reply, packet, verdict);
-    room->way_found = rewritten && !exit && !verdict->on_node;
+    room->next_hop_found = rewritten && !exit && !verdict->on_node;
     if (rewritten && exit) {
         int r = source_at(skb->ifindex, packet->family, &reply->dst);
         if (r < 0)
             return r;
     } else if (rewritten) {
-        int r = masquerade_source(skb, packet, verdict, &room->way, &reply->dst);
+        int r = masquerade_source(skb, packet, verdict, &room->next_hop, &reply->dst);
         if (r < 0)
             return r;
         if (verdict->masquerade == NAT_MASQUERADE_NO)
@@ -264,16 +264,16 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
         if (!flow || flow->half != NAT_HALF_FORWARD)
             return SHOT;
         room->to = flow->to;
-        room->way_found = 0; /* the other CPU's flow may lead to another endpoint */
+        room->next_hop_found = 0; /* the other CPU's flow may lead to another endpoint */
         r = flow->delivery;
     }
     if (r == -NAT_CAUSE_TOO_BIG)
-        return refuse_too_big(skb, packet, verdict->service, &room->way);
+        return refuse_too_big(skb, packet, verdict->service, &room->next_hop);
     if (r == -NAT_CAUSE_SNAT_EXHAUSTED) /* tells which endpoint has no free port */
         tuple_reverse(&room->claim.reply, &packet->tuple);
     if (r < 0)
         return drop(skb, packet, verdict->service, -r);
-    if (r != NAT_DELIVER_NEIGH || !room->way_found)
+    if (r != NAT_DELIVER_NEIGH || !room->next_hop_found)
         return forward(skb, r, at_exit(packet->hook) ? 0 : verdict->service);
     count_packet(skb, verdict->service);
     return forward_by(skb, verdict->service);
@@ -310,7 +310,7 @@ SUBPROGRAM int keep_direct(struct scratch *room)
  * tuple. Returns 1 where a flow has that tuple already, so that the connection has to get another
  * source port; `room->verdict` is then where it goes.
  */
-ALWAYS_INLINE int direct_gives_way(const struct packet *packet, struct scratch *room)
+ALWAYS_INLINE int direct_gives_next_hop(const struct packet *packet, struct scratch *room)
 {
     tuple_reverse(&packet->tuple, &room->claim.reply);
     if (keep_direct(room) != -EEXIST)
@@ -388,7 +388,7 @@ GLOBAL int judge(struct __sk_buff *skb)
     }
     if (packet->hook != NAT_HOOK_LO_OUT && has_ports(packet) && is_opening(packet) &&
         filter_has(control, &packet->tuple.dst, packet->tuple.dport) &&
-        direct_gives_way(packet, room))
+        direct_gives_next_hop(packet, room))
         return begin_flow(skb, packet, verdict);
     return NEXT;
 }

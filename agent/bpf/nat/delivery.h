@@ -12,7 +12,7 @@
 #include "bpf/packet/reject.h"
 #include "bpf/packet/reset.h"
 #include "bpf/packet/translate.h"
-#include "bpf/route/ways.h"
+#include "bpf/route/next_hops.h"
 #include "bpf/service/count.h"
 #include "bpf/service/limit.h"
 #include "bpf/service/opened.h"
@@ -64,7 +64,7 @@ ALWAYS_INLINE int enter_by(struct __sk_buff *skb, const struct nat_control *cont
 {
     const __u8 *mac = in == LO_IFINDEX ? NULL : control->svc0_mac;
     barrier_var(mac); /* Linux 6.1 does not see that `in`, asked again, says the same */
-    int r = way_receive(skb, in, mac);
+    int r = next_hop_receive(skb, in, mac);
     return r < 0 ? SHOT : r;
 }
 
@@ -87,12 +87,12 @@ ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *c
 {
     int r;
     if (packet->hook == NAT_HOOK_LO_OUT)
-        r = way_receive(skb, LO_IFINDEX, NULL);
+        r = next_hop_receive(skb, LO_IFINDEX, NULL);
     else if (packet->hook == NAT_HOOK_SVC_OUT)
-        r = way_receive(skb, control->svc0_ifindex, control->svc0_mac);
+        r = next_hop_receive(skb, control->svc0_ifindex, control->svc0_mac);
     else
         r = answer_by_stack(skb, packet);
-    if (r == PAST && !L3 && way_by_route(skb->ifindex))
+    if (r == PAST && !L3 && next_hop_by_route(skb->ifindex))
         r = head_put(skb) < 0 ? -1 : (int)bpf_redirect_neigh(skb->ifindex, NULL, 0, 0);
     else if (r == PAST)
         r = (int)bpf_redirect(skb->ifindex, 0);
@@ -169,9 +169,9 @@ ALWAYS_INLINE int hop_taken(struct __sk_buff *skb, __u8 family)
 }
 
 ALWAYS_INLINE int refuse_too_big(struct __sk_buff *skb, struct packet *packet, __u32 service,
-                                 const struct way *way)
+                                 const struct next_hop *next_hop)
 {
-    packet->mtu = way->fib.mtu_result;
+    packet->mtu = next_hop->fib.mtu_result;
     return refuse_with(skb, packet, service, NAT_CAUSE_TOO_BIG, ANSWER_TOO_BIG);
 }
 
@@ -180,14 +180,15 @@ ALWAYS_INLINE int refuse_too_big(struct __sk_buff *skb, struct packet *packet, _
  * comes from this node's address or from a service's. PAST: from one that is not led to svc0.
  */
 SUBPROGRAM int forward_by_stack(struct __sk_buff *skb, struct packet *packet,
-                                const struct nat_tuple *to, __u32 service, const struct way *way)
+                                const struct nat_tuple *to, __u32 service,
+                                const struct next_hop *next_hop)
 {
     const struct nat_control *control = control_get();
     if (!control)
         return SHOT;
     __u32 in = way_in(skb, control, packet, &to->src);
-    if (!in && way->cut)
-        return refuse_too_big(skb, packet, service, way);
+    if (!in && next_hop->cut)
+        return refuse_too_big(skb, packet, service, next_hop);
     if (!in)
         return PAST;
     if (translate(skb, packet, to) < 0)
@@ -203,25 +204,25 @@ GLOBAL int forward_by(struct __sk_buff *skb, __u32 service)
         return SHOT;
     struct packet *packet = &room->packet;
     const struct nat_tuple *to = &room->to;
-    const struct way *way = &room->way;
+    const struct next_hop *next_hop = &room->next_hop;
     int own = is_own(skb, packet);
     if (is_cut_sctp(packet, to))
         return drop(skb, packet, service, NAT_CAUSE_FRAGMENT);
-    if (way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
-        return refuse_too_big(skb, packet, service, way);
-    if (way->answer || way_is_back(skb, packet, way))
+    if (next_hop->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
+        return refuse_too_big(skb, packet, service, next_hop);
+    if (next_hop->answer || next_hop_is_back(skb, packet, next_hop))
         return drop(skb, packet, service, NAT_CAUSE_NO_ROUTE);
     if (!own && packet->hops <= 1) {
         return refuse_with(skb, packet, service, NAT_CAUSE_TTL, ANSWER_TIME_EXCEEDED);
     }
-    if (way->cut || is_for_xfrm(own)) {
-        int r = forward_by_stack(skb, packet, to, service, way);
+    if (next_hop->cut || is_for_xfrm(own)) {
+        int r = forward_by_stack(skb, packet, to, service, next_hop);
         if (r != PAST)
             return r;
     }
     if (translate(skb, packet, to) < 0 || (!own && hop_taken(skb, packet->family) < 0))
         return SHOT;
-    return way_send(skb, way, own);
+    return next_hop_send(skb, next_hop, own);
 }
 
 /* Passes the packet to the stack, or into it by another device. */
@@ -231,9 +232,9 @@ ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *contr
     if (delivery == NAT_DELIVER_STACK)
         return NEXT;
     if (delivery == NAT_DELIVER_SVC0)
-        r = way_receive(skb, control->svc0_ifindex, control->svc0_mac);
+        r = next_hop_receive(skb, control->svc0_ifindex, control->svc0_mac);
     else
-        r = way_receive(skb, LO_IFINDEX, NULL);
+        r = next_hop_receive(skb, LO_IFINDEX, NULL);
     return r < 0 ? SHOT : r;
 }
 
@@ -247,7 +248,7 @@ ALWAYS_INLINE int hand_on(struct __sk_buff *skb, const struct nat_control *contr
     /* From svc0 a packet can't return to the stack, which would route it to svc0 again. */
     if (delivery == NAT_DELIVER_NEIGH ||
         (delivery == NAT_DELIVER_STACK && packet->hook == NAT_HOOK_SVC_OUT)) {
-        ways_find(skb, packet, &to->src, &to->dst, &room->way);
+        next_hops_find(skb, packet, &to->src, &to->dst, &room->next_hop);
         return forward_by(skb, service);
     }
     if (is_cut_sctp(packet, to))

@@ -133,13 +133,13 @@ GLOBAL int follow_error(struct __sk_buff *skb)
                (delivery == NAT_DELIVER_STACK && packet->hook == NAT_HOOK_SVC_OUT);
     int own = is_own(skb, packet);
     __u32 in = past && is_for_xfrm(own) ? way_in(skb, control, packet, &src) : 0;
-    if (past && !in && way_find(skb, packet, &src, &dst, &room->way))
+    if (past && !in && next_hop_find(skb, packet, &src, &dst, &room->next_hop))
         return SHOT;
     if (icmp_error_translate(skb, inner, &other, &src, &dst) < 0)
         return SHOT;
     if (in)
         return enter_by(skb, control, in);
     if (past)
-        return way_send(skb, &room->way, own);
+        return next_hop_send(skb, &room->next_hop, own);
     return pass_on(skb, control, delivery);
 }

@@ -48,7 +48,7 @@ GLOBAL int leave(struct __sk_buff *skb)
     struct verdict *verdict = &room->verdict;
     __builtin_memset(verdict, 0, sizeof(*verdict));
     verdict->origin = NAT_ORIGIN_NODE;
-    if (skb->ingress_ifindex == 0 ? is_opening(packet) && direct_gives_way(packet, room)
+    if (skb->ingress_ifindex == 0 ? is_opening(packet) && direct_gives_next_hop(packet, room)
                                   : takes_snat(packet, room, verdict))
         return begin_flow(skb, packet, verdict);
     return NEXT;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "bpf/route/way.h"
+#include "bpf/route/next_hop.h"
 #include "bpf/service/filter.h"
 #include "bpf/service/maps.h"
 
@@ -19,10 +19,10 @@ enum {
 };
 
 /* Whether a packet at svc0 is to go to svc0: for a Service once more, to be judged for ever. */
-ALWAYS_INLINE int way_is_back(struct __sk_buff *skb, const struct packet *packet,
-                              const struct way *way)
+ALWAYS_INLINE int next_hop_is_back(struct __sk_buff *skb, const struct packet *packet,
+                                   const struct next_hop *next_hop)
 {
-    return packet->hook == NAT_HOOK_SVC_OUT && way->fib.ifindex == skb->ifindex;
+    return packet->hook == NAT_HOOK_SVC_OUT && next_hop->fib.ifindex == skb->ifindex;
 }
 
 /*
@@ -36,7 +36,7 @@ ALWAYS_INLINE __u32 way_in(struct __sk_buff *skb, const struct nat_control *cont
     struct bpf_fib_lookup fib = {
         .family = AF_INET_,
         .ifindex = LO_IFINDEX,
-        .tot_len = WAY_FRAGMENT,
+        .tot_len = NEXT_HOP_FRAGMENT,
         .ipv4_dst = src->words[3],
     };
     if (packet->family == 6)
@@ -50,7 +50,7 @@ ALWAYS_INLINE __u32 way_in(struct __sk_buff *skb, const struct nat_control *cont
 }
 
 /* Whether a device asks each packet for its route. */
-ALWAYS_INLINE int way_by_route(__u32 ifindex)
+ALWAYS_INLINE int next_hop_by_route(__u32 ifindex)
 {
     const struct nat_control *control = control_get();
     if (!control || !control->by_route[0])
@@ -70,10 +70,11 @@ ALWAYS_INLINE int way_by_route(__u32 ifindex)
  * hop gives it the right route. (Before 6.18, and the stable kernels of late 2025, this leaks a
  * reference to the old route, which is harmless: it is svc0's only route.)
  */
-ALWAYS_INLINE int way_send(struct __sk_buff *skb, const struct way *way, int own)
+ALWAYS_INLINE int next_hop_send(struct __sk_buff *skb, const struct next_hop *next_hop, int own)
 {
     skb->tc_index = SENT;
     if (head_put(skb) < 0)
         return LOST;
-    return way_redirect(way, (own && way->unresolved) || way_by_route(way->fib.ifindex));
+    return next_hop_redirect(next_hop, (own && next_hop->unresolved) ||
+                                           next_hop_by_route(next_hop->fib.ifindex));
 }

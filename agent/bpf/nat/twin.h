@@ -13,7 +13,7 @@ GLOBAL int tell(struct __sk_buff *skb)
 {
     const struct nat_control *control = control_get();
     struct scratch *room = scratch_get();
-    struct way way;
+    struct next_hop next_hop;
     struct nat_addr source;
     __u32 pick = skb->cb[0], flags = skb->cb[1], masquerade, route = 0, out = 0;
     if (!control || !room)
@@ -38,21 +38,21 @@ GLOBAL int tell(struct __sk_buff *skb)
             refuse(verdict, NAT_ACT_REJECT, NAT_CAUSE_UNMAPPED_PORT);
     }
     if (flags & NAT_DRY_CAME && verdict->act == NAT_ACT_FORWARD) {
-        ways_forget(&packet->tuple.dst, &packet->tuple.src);
+        next_hops_forget(&packet->tuple.dst, &packet->tuple.src);
         if (came_ask(skb) == CAME_WRONG)
             refuse(verdict, NAT_ACT_DROP, NAT_CAUSE_REVERSE_PATH);
     }
     masquerade = verdict->masquerade;
     if (verdict->act == NAT_ACT_FORWARD && !verdict->on_node) {
-        route = way_find(skb, packet, &packet->tuple.src, &verdict->addr, &way);
+        route = next_hop_find(skb, packet, &packet->tuple.src, &verdict->addr, &next_hop);
         if (route == BPF_FIB_LKUP_RET_FRAG_NEEDED)
             route = 0;
-        else if (!route && way_is_back(skb, packet, &way))
+        else if (!route && next_hop_is_back(skb, packet, &next_hop))
             route = NAT_ROUTE_SVC0;
         else if (!route)
-            out = way.fib.ifindex;
+            out = next_hop.fib.ifindex;
         if (!route && masquerade && verdict->count &&
-            masquerade_source(skb, packet, verdict, &way, &source) < 0)
+            masquerade_source(skb, packet, verdict, &next_hop, &source) < 0)
             route = NAT_ROUTE_NO_SOURCE;
     }
     skb->cb[0] = verdict->act | (__u32)verdict->cause << 8 | masquerade << 16 | route << 24;

@@ -18,7 +18,7 @@ enum {
     AF_INET_ = 2,
     AF_INET6_ = 10,
     GSO_BY_FRAGS = 0xffff,
-    WAY_FRAGMENT = 68, /* a size that every way takes (RFC 791) */
+    NEXT_HOP_FRAGMENT = 68, /* a size that every way takes (RFC 791) */
 };
 
 /*
@@ -26,44 +26,44 @@ enum {
  * packet, or of one segment if the device will segment it. SCTP's segments are of many sizes, which
  * nobody tells; who made them knew the way's MTU.
  */
-ALWAYS_INLINE __u16 way_size(struct __sk_buff *skb, const struct packet *packet)
+ALWAYS_INLINE __u16 next_hop_size(struct __sk_buff *skb, const struct packet *packet)
 {
     __u32 size = skb->len - L3;
     if (skb->gso_size == GSO_BY_FRAGS)
-        return WAY_FRAGMENT;
+        return NEXT_HOP_FRAGMENT;
     if (skb->gso_size)
         size = packet->l4 - L3 + packet->l4_size + skb->gso_size;
     return size < 0xffff ? size : 0xffff;
 }
 
-struct way {
+struct next_hop {
     struct bpf_fib_lookup fib;
     __u32 answer;     /* 0, or why there is no way: BPF_FIB_LKUP_RET_*; also that it is too big */
     __u32 unresolved; /* the next hop's address is not known yet */
     __u32 cut;        /* the packet is larger than the way's MTU, and is to be cut */
-    __u32 turned;     /* it is the way back; see egress_way.h */
+    __u32 turned;     /* it is the way back; see egress_next_hop.h */
 };
 
 /* Asks the kernel for its route; what it says goes to `way`. */
-ALWAYS_INLINE __u32 way_settle(struct __sk_buff *skb, struct way *way)
+ALWAYS_INLINE __u32 next_hop_settle(struct __sk_buff *skb, struct next_hop *next_hop)
 {
-    struct bpf_fib_lookup *fib = &way->fib;
+    struct bpf_fib_lookup *fib = &next_hop->fib;
     __u32 answer = (__u32)bpf_fib_lookup(skb, fib, sizeof(*fib), 0);
-    way->unresolved = answer == BPF_FIB_LKUP_RET_NO_NEIGH;
-    way->answer = way->unresolved ? 0 : answer;
-    return way->answer;
+    next_hop->unresolved = answer == BPF_FIB_LKUP_RET_NO_NEIGH;
+    next_hop->answer = next_hop->unresolved ? 0 : answer;
+    return next_hop->answer;
 }
 
 /*
- * The kernel's route from `src` to `dst` for `size` bytes that come in by `in`, or, of way_ask(),
- * as the packet does. Returns way->answer: not 0 if they do not fit (BPF_FIB_LKUP_RET_FRAG_NEEDED):
- * then fib.mtu_result is what does.
+ * The kernel's route from `src` to `dst` for `size` bytes that come in by `in`, or, of
+ * next_hop_ask(), as the packet does. Returns way->answer: not 0 if they do not fit
+ * (BPF_FIB_LKUP_RET_FRAG_NEEDED): then fib.mtu_result is what does.
  */
-ALWAYS_INLINE __u32 way_ask_from(struct __sk_buff *skb, __u32 in, __u8 family, __u16 size,
-                                 const struct nat_addr *src, const struct nat_addr *dst,
-                                 struct way *way)
+ALWAYS_INLINE __u32 next_hop_ask_from(struct __sk_buff *skb, __u32 in, __u8 family, __u16 size,
+                                      const struct nat_addr *src, const struct nat_addr *dst,
+                                      struct next_hop *next_hop)
 {
-    struct bpf_fib_lookup *fib = &way->fib;
+    struct bpf_fib_lookup *fib = &next_hop->fib;
     __builtin_memset(fib, 0, sizeof(*fib));
     fib->ifindex = in;
     fib->tot_len = size;
@@ -76,24 +76,25 @@ ALWAYS_INLINE __u32 way_ask_from(struct __sk_buff *skb, __u32 in, __u8 family, _
         __builtin_memcpy(fib->ipv6_src, src, sizeof(*src));
         __builtin_memcpy(fib->ipv6_dst, dst, sizeof(*dst));
     }
-    way->cut = way->turned = 0;
-    return way_settle(skb, way);
+    next_hop->cut = next_hop->turned = 0;
+    return next_hop_settle(skb, next_hop);
 }
 
-ALWAYS_INLINE __u32 way_ask(struct __sk_buff *skb, __u8 family, __u16 size,
-                            const struct nat_addr *src, const struct nat_addr *dst, struct way *way)
+ALWAYS_INLINE __u32 next_hop_ask(struct __sk_buff *skb, __u8 family, __u16 size,
+                                 const struct nat_addr *src, const struct nat_addr *dst,
+                                 struct next_hop *next_hop)
 {
-    return way_ask_from(skb, skb->ifindex, family, size, src, dst, way);
+    return next_hop_ask_from(skb, skb->ifindex, family, size, src, dst, next_hop);
 }
 
 /*
  * How large a packet may be on the way from `src` to `dst`; 0: there is none. The kernel says so of
  * a packet that is too large, even if it does not know the neighbour yet. `room` is overwritten.
  */
-ALWAYS_INLINE __u32 way_mtu(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
-                            const struct nat_addr *dst, struct way *room)
+ALWAYS_INLINE __u32 next_hop_mtu(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
+                                 const struct nat_addr *dst, struct next_hop *room)
 {
-    __u32 answer = way_ask(skb, family, 0xffff, src, dst, room);
+    __u32 answer = next_hop_ask(skb, family, 0xffff, src, dst, room);
     if (answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
         return room->fib.mtu_result;
     return answer ? 0 : 0xffff;
@@ -101,31 +102,32 @@ ALWAYS_INLINE __u32 way_mtu(struct __sk_buff *skb, __u8 family, const struct nat
 
 /* A packet that is too large for the way that was found, and that may be cut, goes as its
  * fragments do. Returns way->answer. */
-ALWAYS_INLINE __u32 way_cut(struct __sk_buff *skb, const struct packet *packet, struct way *way)
+ALWAYS_INLINE __u32 next_hop_cut(struct __sk_buff *skb, const struct packet *packet,
+                                 struct next_hop *next_hop)
 {
-    way->cut = way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED && packet->cuttable;
-    if (!way->cut)
-        return way->answer;
-    way->fib.tot_len = WAY_FRAGMENT;
-    return way_settle(skb, way);
+    next_hop->cut = next_hop->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED && packet->cuttable;
+    if (!next_hop->cut)
+        return next_hop->answer;
+    next_hop->fib.tot_len = NEXT_HOP_FRAGMENT;
+    return next_hop_settle(skb, next_hop);
 }
 
 /* Finds the way of a packet from `src` to `dst`. Returns way->answer: 0 also if it is to be cut. */
-ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
-                             const struct nat_addr *src, const struct nat_addr *dst,
-                             struct way *way)
+ALWAYS_INLINE __u32 next_hop_find(struct __sk_buff *skb, const struct packet *packet,
+                                  const struct nat_addr *src, const struct nat_addr *dst,
+                                  struct next_hop *next_hop)
 {
-    way_ask(skb, packet->family, way_size(skb, packet), src, dst, way);
-    return way_cut(skb, packet, way);
+    next_hop_ask(skb, packet->family, next_hop_size(skb, packet), src, dst, next_hop);
+    return next_hop_cut(skb, packet, next_hop);
 }
 
 /*
  * Sends the packet by its way. `routed`: its route says where it goes, and no next hop is given, as
  * tunnels want it that have no fixed other end.
  */
-ALWAYS_INLINE int way_redirect(const struct way *way, int routed)
+ALWAYS_INLINE int next_hop_redirect(const struct next_hop *next_hop, int routed)
 {
-    const struct bpf_fib_lookup *fib = &way->fib;
+    const struct bpf_fib_lookup *fib = &next_hop->fib;
     if (routed)
         return (int)bpf_redirect_neigh(fib->ifindex, NULL, 0, 0);
     struct bpf_redir_neigh hop = { .nh_family = fib->family };
@@ -137,7 +139,7 @@ ALWAYS_INLINE int way_redirect(const struct way *way, int routed)
 }
 
 /* Lets another device of this node receive the packet. `mac`: the device's; NULL: lo's zeros. */
-ALWAYS_INLINE int way_receive(struct __sk_buff *skb, __u32 ifindex, const __u8 *mac)
+ALWAYS_INLINE int next_hop_receive(struct __sk_buff *skb, __u32 ifindex, const __u8 *mac)
 {
     if (head_put(skb) < 0)
         return -1;

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel's routes (way.h) that were asked for within this tick of its clock, per CPU.
+ *
+ * bpf_fib_lookup() is the dearest thing that an established flow's packet costs, most of all in
+ * IPv6, and a flow's packets come in bursts. So its answer holds for a jiffy: 1 to 10 ms, as
+ * CONFIG_HZ has it. A route that is withdrawn is followed that much longer, as by what is on the
+ * wire already. Not so for the twins: an agent that has just heard of a change is to hear what
+ * holds now. They ask the kernel itself (way.h), or have the answer forgotten first.
+ *
+ * Kept is that there is a way, with its MTU (which the kernel has told since Linux 5.12), and that
+ * forwarding is off, which a gateway in a pod hears of each packet (egress_next_hop.h). Two flows
+ * that share a slot lose time and nothing else.
+ */
+#pragma once
+
+#include "bpf/route/next_hop.h"
+
+enum { NEXT_HOPS = 256 };
+
+struct next_hops_known {
+    struct nat_addr src, dst;
+    __u64 tick;
+    __u32 in; /* interface */
+    __u32 family;
+    __u32 answer;
+    struct bpf_fib_lookup fib;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, NEXT_HOPS);
+    __type(key, __u32);
+    __type(value, struct next_hops_known);
+} next_hops SEC(".maps");
+
+ALWAYS_INLINE struct next_hops_known *next_hops_slot(const struct nat_addr *src,
+                                                     const struct nat_addr *dst)
+{
+    const __u64 odd = 0x9e3779b97f4a7c15; /* 2^64 by the golden ratio */
+    __u64 mix = (src->halves[0] ^ src->halves[1]) * odd + (dst->halves[0] ^ dst->halves[1]);
+    __u32 slot = (mix * odd) >> 56;
+    return bpf_map_lookup_elem(&next_hops, &slot);
+}
+
+/* Whether it is the way for that question, asked within `tick`. */
+ALWAYS_INLINE int next_hops_is(const struct next_hops_known *known, __u64 tick, __u32 in,
+                               __u8 family, const struct nat_addr *src, const struct nat_addr *dst)
+{
+    return known->tick == tick && known->in == in && known->family == family &&
+           known->src.halves[0] == src->halves[0] && known->src.halves[1] == src->halves[1] &&
+           known->dst.halves[0] == dst->halves[0] && known->dst.halves[1] == dst->halves[1];
+}
+
+/* The next who asks on this CPU for the way from `src` to `dst` asks the kernel. */
+ALWAYS_INLINE void next_hops_forget(const struct nat_addr *src, const struct nat_addr *dst)
+{
+    struct next_hops_known *known = next_hops_slot(src, dst);
+    if (known)
+        known->tick = 0;
+}
+
+/* As next_hop_ask(). */
+ALWAYS_INLINE __u32 next_hops_ask(struct __sk_buff *skb, __u8 family, __u16 size,
+                                  const struct nat_addr *src, const struct nat_addr *dst,
+                                  struct next_hop *next_hop)
+{
+    __u64 tick = bpf_jiffies64();
+    struct next_hops_known *known = next_hops_slot(src, dst);
+    if (known && next_hops_is(known, tick, skb->ifindex, family, src, dst) &&
+        (known->answer || size <= known->fib.mtu_result)) {
+        next_hop->fib = known->fib;
+        next_hop->unresolved = next_hop->cut = next_hop->turned = 0;
+        next_hop->answer = known->answer;
+        return known->answer;
+    }
+    __u32 answer = next_hop_ask(skb, family, size, src, dst, next_hop);
+    if (!known || next_hop->unresolved || (answer && answer != BPF_FIB_LKUP_RET_FWD_DISABLED))
+        return answer;
+    known->src = *src;
+    known->dst = *dst;
+    known->tick = tick;
+    known->in = skb->ifindex;
+    known->family = family;
+    known->answer = answer;
+    known->fib = next_hop->fib;
+    return answer;
+}
+
+/* As next_hop_find(). */
+ALWAYS_INLINE __u32 next_hops_find(struct __sk_buff *skb, const struct packet *packet,
+                                   const struct nat_addr *src, const struct nat_addr *dst,
+                                   struct next_hop *next_hop)
+{
+    next_hops_ask(skb, packet->family, next_hop_size(skb, packet), src, dst, next_hop);
+    return next_hop_cut(skb, packet, next_hop);
+}
