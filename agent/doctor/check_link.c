@@ -23,7 +23,7 @@ static struct link_facts facts_of(const struct visit *visit)
     return (struct link_facts){
         .config = visit->config,
         .links = kernel_links(visit->kernel),
-        .ways = kernel_ways(visit->kernel),
+        .paths = kernel_paths(visit->kernel),
     };
 }
 
@@ -239,8 +239,8 @@ static void check_way(struct visit *visit)
 {
     if (!visit->config)
         return;
-    sorted_each(const struct link_way, way, kernel_ways(visit->kernel))
-        if (way->net.ip.family == IP_NONE)
+    sorted_each(const struct link_path, path, kernel_paths(visit->kernel))
+        if (path->net.ip.family == IP_NONE)
             return;
     visit_warn(visit, "ip route add default via ROUTER, or let BIRD learn routes from the fabric",
                "no route leads to another router: answers to clients beyond go nowhere");

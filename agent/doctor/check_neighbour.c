@@ -151,7 +151,7 @@ static void check_neighbours(struct visit *visit)
 {
     const struct link_facts facts = { .config = visit->config,
                                       .links = kernel_links(visit->kernel),
-                                      .ways = kernel_ways(visit->kernel) };
+                                      .paths = kernel_paths(visit->kernel) };
     CLEANUP(nl_closep) struct nl_socket *socket = NULL;
     size_t asked = 0;
 

@@ -51,7 +51,7 @@ static int look(struct visit *visit)
     visit->running = agent_runs(visit);
     struct kernel_scope scope =
         scope_of_node(visit->config ? visit->config->routes.table : (uint32_t)ROUTE_TABLE_EXPORT);
-    scope.ways = true;
+    scope.paths = true;
     r = kernel_open(&scope, NL_HERE, &visit->kernel);
     if (r < 0)
         return r;

@@ -124,7 +124,7 @@ static void await_engines(struct schedule *schedule, int64_t now_ms)
 static bool events_need_pass(const struct kernel_events *events)
 {
     return events->routes.count || events->rules || events->other_rules || events->addresses ||
-           events->links || events->watched || events->ways.count || events->many_ways ||
+           events->links || events->watched || events->paths.count || events->many_paths ||
            events->resynced;
 }
 

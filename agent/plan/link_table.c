@@ -84,9 +84,9 @@ bool link_is_svc0(const struct link *link)
            ours_is_alias(link->alias);
 }
 
-int link_way_cmp(const void *a, const void *b)
+int link_path_cmp(const void *a, const void *b)
 {
-    const struct link_way *left = a, *right = b;
+    const struct link_path *left = a, *right = b;
     int r = CMP(left->ifindex, right->ifindex);
     if (!r)
         r = CMP(left->kind, right->kind);

@@ -66,21 +66,21 @@ bool link_is_svc0(const struct link *link);
 /* What is known of a way; of the two in the middle `net` is all addresses of a family. */
 enum way_kind {
     WAY_PLAIN,
-    WAY_DEFAULT, /* the family's default route leads there just now */
-    WAY_VIA,     /* some of its other routes do, by a router */
-    WAY_ROUTER,  /* `net` is the router that a default route leads to just now, as a host */
+    PATH_DEFAULT, /* the family's default route leads there just now */
+    WAY_VIA,      /* some of its other routes do, by a router */
+    PATH_ROUTER,  /* `net` is the router that a default route leads to just now, as a host */
 };
 
 /*
  * That routes lead out of an interface: straight to a network or a host, or (`net` IP_NONE) to
  * other routers, by a next hop or a default route.
  */
-struct link_way {
+struct link_path {
     uint32_t ifindex;
     enum way_kind kind;
     struct prefix net;
 };
-int link_way_cmp(const void *a, const void *b); /* ifindex, kind; to other routers first */
+int link_path_cmp(const void *a, const void *b); /* ifindex, kind; to other routers first */
 
 /* An address of an interface; not one for which ip_is_special(). */
 struct link_address {

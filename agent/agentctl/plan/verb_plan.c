@@ -67,10 +67,10 @@ static int plan_objects(const struct config *config, const struct store *store,
 {
     const struct default_sources no_defaults = { 0 };
     struct node_facts facts = { .store = store, .config = config };
-    const struct nat_svc0 way = plan_nat_svc0(&facts, 1, &no_defaults);
+    const struct nat_svc0 path = plan_nat_svc0(&facts, 1, &no_defaults);
     const struct route_inputs inputs = { .node = &facts };
     if (config->services.enabled)
-        facts.nat_svc0 = &way;
+        facts.nat_svc0 = &path;
     return plan_node(&inputs, plan, faults);
 }
 

@@ -192,7 +192,7 @@ static int on_elements(const struct nlmsghdr *row, void *context)
 /* ---- Following ---- */
 
 /* A way through one base chain. */
-struct way {
+struct path {
     struct inlet *inlet;
     const struct inlet_packet *packet;
     const struct chain *base;
@@ -201,14 +201,14 @@ struct way {
 
 static struct inlet_element look_up(void *context, const char *set, const void *key, size_t size)
 {
-    struct way *way = context;
+    struct path *path = context;
     struct search search = { .key = key, .size = size };
     struct nl_request request;
-    begin(&request, NFT_MSG_GETSETELEM, way->base->family);
-    nl_put_string(&request, NFTA_SET_ELEM_LIST_TABLE, way->base->table);
+    begin(&request, NFT_MSG_GETSETELEM, path->base->family);
+    nl_put_string(&request, NFTA_SET_ELEM_LIST_TABLE, path->base->table);
     nl_put_string(&request, NFTA_SET_ELEM_LIST_SET, set);
-    int r =
-        size > KEY_MAX ? -E2BIG : nl_dump(way->inlet->socket, &request, on_elements, NULL, &search);
+    int r = size > KEY_MAX ? -E2BIG
+                           : nl_dump(path->inlet->socket, &request, on_elements, NULL, &search);
     const bool in = search.found && !search.is_end && (search.exact || search.intervals);
     const enum inlet_answer is_in = r < 0           ? INLET_MAYBE
                                     : in            ? INLET_YES
@@ -219,10 +219,10 @@ static struct inlet_element look_up(void *context, const char *set, const void *
 
 enum outcome { GOES_ON, LET_IN, DROPPED };
 
-static enum outcome follow(struct way *way, const char *chain, int depth);
+static enum outcome follow(struct path *path, const char *chain, int depth);
 
 /* A jump, or an end. What only may be met drops nothing, and may let in. */
-static enum outcome take_step(struct way *way, const struct inlet_step *step, int depth)
+static enum outcome take_step(struct path *path, const struct inlet_step *step, int depth)
 {
     enum outcome outcome = GOES_ON;
     switch (step->verdict) {
@@ -231,7 +231,8 @@ static enum outcome take_step(struct way *way, const struct inlet_step *step, in
         break;
     case NFT_JUMP:
     case NFT_GOTO:
-        outcome = !step->chain || depth == DEPTH_MAX ? LET_IN : follow(way, step->chain, depth + 1);
+        outcome =
+            !step->chain || depth == DEPTH_MAX ? LET_IN : follow(path, step->chain, depth + 1);
         break;
     case NFT_CONTINUE:
     case NFT_BREAK:
@@ -248,17 +249,17 @@ static bool ends_chain(const struct inlet_step *step)
     return step->matches == INLET_YES && (step->verdict == NFT_RETURN || step->verdict == NFT_GOTO);
 }
 
-static enum outcome follow(struct way *way, const char *chain, int depth)
+static enum outcome follow(struct path *path, const char *chain, int depth)
 {
-    const struct inlet_rule_asker asker = { way->packet, look_up, way };
-    vec_each(const struct rule, rule, &way->inlet->rules) {
-        if (rule->family != way->base->family || strcmp(rule->chain, chain) != 0 ||
-            strcmp(rule->table, way->base->table) != 0)
+    const struct inlet_rule_asker asker = { path->packet, look_up, path };
+    vec_each(const struct rule, rule, &path->inlet->rules) {
+        if (rule->family != path->base->family || strcmp(rule->chain, chain) != 0 ||
+            strcmp(rule->table, path->base->table) != 0)
             continue;
         const struct inlet_step step = inlet_rule_ask(rule->expressions, &asker);
         if (step.matches == INLET_NO || !step.has_verdict)
             continue;
-        enum outcome outcome = take_step(way, &step, depth);
+        enum outcome outcome = take_step(path, &step, depth);
         if (outcome != GOES_ON || ends_chain(&step))
             return outcome;
     }
@@ -274,11 +275,11 @@ int inlet_drops(struct inlet *inlet, const struct inlet_packet *packet, const bo
                 char *buffer, size_t size)
 {
     vec_each(const struct chain, chain, &inlet->chains) {
-        struct way way = { .inlet = inlet, .packet = packet, .base = chain };
+        struct path path = { .inlet = inlet, .packet = packet, .base = chain };
         if (!chain->is_input || (chain->family == NFPROTO_IPV4 && !families[0]) ||
             (chain->family == NFPROTO_IPV6 && !families[1]))
             continue;
-        const enum outcome outcome = follow(&way, chain->name, 0);
+        const enum outcome outcome = follow(&path, chain->name, 0);
         if (outcome == LET_IN || (outcome == GOES_ON && !chain->drops))
             continue;
         (void)snprintf(buffer, size, "%s %s %s", family_name(chain->family), chain->table,

@@ -31,10 +31,10 @@
 #include "apply/mirror/dump.h"
 #include "apply/mirror/links.h"
 #include "apply/mirror/loss.h"
+#include "apply/mirror/path_changes.h"
+#include "apply/mirror/paths.h"
 #include "apply/mirror/replay.h"
 #include "apply/mirror/watch.h"
-#include "apply/mirror/way_changes.h"
-#include "apply/mirror/ways.h"
 #include "apply/mirror/write.h"
 #include "apply/netlink/nl.h"
 #include "apply/settings.h"
@@ -57,13 +57,13 @@ static unsigned everything(const struct kernel_scope *scope)
 {
     return (scope->route_count ? STALE_ROUTES : 0) | (scope->rules ? STALE_RULES : 0) |
            (scope->addresses ? STALE_ADDRESSES : 0) | (scope->links ? STALE_LINKS : 0) |
-           (scope->ways ? STALE_WAYS : 0);
+           (scope->paths ? STALE_WAYS : 0);
 }
 
 struct kernel {
     struct nl_socket *requests, *notifications;
     struct kernel_scope scope;
-    struct sorted routes, rules, prefixes, networks, links, addresses, ways;
+    struct sorted routes, rules, prefixes, networks, links, addresses, paths;
     struct sorted watched; /* struct ip */
     bool twins;            /* two routes of the kernel are one in the mirror */
     unsigned stale;        /* enum stale */
@@ -117,7 +117,7 @@ static void hear_rule(struct kernel *kernel, const struct nlmsghdr *message)
         return;
     if (!rule_is_ours(&rule)) { /* one of the standard ones as well, that somebody takes away */
         kernel->events.other_rules = true;
-        kernel->events.many_ways |= kernel->scope.ways; /* it may lead any packet elsewhere */
+        kernel->events.many_paths |= kernel->scope.paths; /* it may lead any packet elsewhere */
         return;
     }
     kernel->events.rules = true;
@@ -129,13 +129,13 @@ static int hear_link(struct kernel *kernel, const struct nlmsghdr *message)
     struct link link;
     if (decode_link(message, &link)) {
         int noted =
-            way_changes_of_link(&kernel->events, &kernel->ways, &kernel->links, message, &link);
+            path_changes_of_link(&kernel->events, &kernel->paths, &kernel->links, message, &link);
         if (noted < 0)
             return noted;
-        if (ways_may_move(&kernel->ways, &kernel->links, &link))
+        if (paths_may_move(&kernel->paths, &kernel->links, &link))
             kernel->stale |= STALE_DEFAULTS;
         if (message->nlmsg_type == RTM_DELLINK)
-            ways_forget(&kernel->ways, link.ifindex);
+            paths_forget(&kernel->paths, link.ifindex);
     }
     int r = links_hear(&kernel->links, message);
     kernel->events.links |= r > 0;
@@ -151,17 +151,17 @@ static void hear_address(struct kernel *kernel, const struct nlmsghdr *message)
     kernel->stale |= STALE_ADDRESSES;
 }
 
-static int hear_way(struct kernel *kernel, const struct nlmsghdr *message)
+static int hear_path(struct kernel *kernel, const struct nlmsghdr *message)
 {
-    int r = kernel->scope.ways && message->nlmsg_type == RTM_NEWROUTE
-                ? ways_hear(&kernel->ways, message)
+    int r = kernel->scope.paths && message->nlmsg_type == RTM_NEWROUTE
+                ? paths_hear(&kernel->paths, message)
                 : 0;
-    kernel->stale |= kernel->scope.ways && ways_may_end(message) ? STALE_DEFAULTS : 0;
+    kernel->stale |= kernel->scope.paths && paths_may_end(message) ? STALE_DEFAULTS : 0;
     kernel->events.links |= r > 0;
     kernel->events.watched |= watch_hears(&kernel->watched, message);
-    if (r < 0 || !kernel->scope.ways || is_own(kernel, message->nlmsg_pid))
+    if (r < 0 || !kernel->scope.paths || is_own(kernel, message->nlmsg_pid))
         return MIN(r, 0); /* our own routes lead to no endpoint */
-    return way_changes_of_route(&kernel->events, message);
+    return path_changes_of_route(&kernel->events, message);
 }
 
 /* Some groups are heard for the sake of routes alone: see scope_groups(). */
@@ -175,7 +175,7 @@ static int hear(const struct nlmsghdr *message, void *context)
     switch (message->nlmsg_type) {
     case RTM_NEWROUTE:
     case RTM_DELROUTE:
-        r = hear_way(kernel, message);
+        r = hear_path(kernel, message);
         return r < 0 ? r : hear_route(kernel, message);
     case RTM_NEWRULE:
     case RTM_DELRULE:
@@ -257,7 +257,7 @@ static bool renew(struct sorted *table, struct sorted *fresh)
 
 /* Freshly dumped tables; those that were not stale stay empty. */
 struct fresh {
-    struct sorted routes, rules, prefixes, networks, addresses, links, ways;
+    struct sorted routes, rules, prefixes, networks, addresses, links, paths;
     bool twins;
 };
 
@@ -269,7 +269,7 @@ static void fresh_done(struct fresh *fresh)
     sorted_done(&fresh->networks);
     sorted_done(&fresh->addresses);
     sorted_done(&fresh->links);
-    sorted_done(&fresh->ways);
+    sorted_done(&fresh->paths);
 }
 
 static int dump_stale(struct kernel *kernel, struct fresh *fresh)
@@ -287,7 +287,7 @@ static int dump_stale(struct kernel *kernel, struct fresh *fresh)
         r = dump_links(kernel->requests, &fresh->links);
     if (r < 0)
         return r;
-    return stale & (STALE_WAYS | STALE_DEFAULTS) ? dump_ways(kernel->requests, &fresh->ways) : 0;
+    return stale & (STALE_WAYS | STALE_DEFAULTS) ? dump_paths(kernel->requests, &fresh->paths) : 0;
 }
 
 /* Dumps what is stale; on failure all of it stays stale and stays as it was. */
@@ -296,9 +296,9 @@ static int refresh(struct kernel *kernel)
     CLEANUP(fresh_done) struct fresh fresh = { .twins = kernel->twins };
     int r = dump_stale(kernel, &fresh);
     if (r == 0 && kernel->stale & STALE_WAYS)
-        r = ways_keep_down(&kernel->ways, &kernel->links, &fresh.ways);
+        r = paths_keep_down(&kernel->paths, &kernel->links, &fresh.paths);
     else if (r == 0 && kernel->stale & STALE_DEFAULTS)
-        r = ways_take_defaults(&kernel->ways, &fresh.ways);
+        r = paths_take_defaults(&kernel->paths, &fresh.paths);
     if (r < 0)
         return r;
 
@@ -318,7 +318,7 @@ static int refresh(struct kernel *kernel)
         swap(&kernel->links, &fresh.links);
     }
     if (kernel->stale & STALE_WAYS)
-        events->links |= renew(&kernel->ways, &fresh.ways);
+        events->links |= renew(&kernel->paths, &fresh.paths);
     kernel->twins = fresh.twins;
     kernel->stale = 0;
     return 0;
@@ -346,7 +346,7 @@ int kernel_open(const struct kernel_scope *scope, int netns, struct kernel **ret
     if (!kernel)
         return -ENOMEM;
     kernel->scope = *scope;
-    kernel->ways = (struct sorted)SORTED(struct link_way, link_way_cmp);
+    kernel->paths = (struct sorted)SORTED(struct link_path, link_path_cmp);
     kernel->watched = (struct sorted)SORTED(struct ip, ip_item_cmp);
     kernel->stale = everything(scope);
     int r = nl_open_in(netns, NETLINK_ROUTE, &kernel->requests);
@@ -376,10 +376,10 @@ void kernel_close(struct kernel *kernel)
     sorted_done(&kernel->networks);
     sorted_done(&kernel->links);
     sorted_done(&kernel->addresses);
-    sorted_done(&kernel->ways);
+    sorted_done(&kernel->paths);
     sorted_done(&kernel->watched);
     vec_done(&kernel->events.routes);
-    vec_done(&kernel->events.ways);
+    vec_done(&kernel->events.paths);
     vec_done(&kernel->events.settings);
     vec_done(&kernel->heard);
     vec_done(&kernel->losses);
@@ -399,9 +399,9 @@ const struct kernel_events *kernel_events(const struct kernel *kernel)
 void kernel_events_done(struct kernel *kernel)
 {
     vec_clear(&kernel->events.routes);
-    vec_clear(&kernel->events.ways);
+    vec_clear(&kernel->events.paths);
     vec_clear(&kernel->events.settings);
-    kernel->events.many_ways = false;
+    kernel->events.many_paths = false;
     kernel->events.rules = kernel->events.other_rules = false;
     kernel->events.addresses = kernel->events.resynced = false;
     kernel->events.links = kernel->events.watched = false;
@@ -438,9 +438,9 @@ const struct sorted *kernel_link_addresses(const struct kernel *kernel)
     return &kernel->addresses;
 }
 
-const struct sorted *kernel_ways(const struct kernel *kernel)
+const struct sorted *kernel_paths(const struct kernel *kernel)
 {
-    return &kernel->ways;
+    return &kernel->paths;
 }
 
 int kernel_watch(struct kernel *kernel, const struct ip *addresses, size_t count)

@@ -39,16 +39,16 @@ DEFINE_CLEANUP(struct kernel *, kernel_close);
 int kernel_fd(const struct kernel *kernel);
 
 /* A network to which routes are others than they were. */
-struct way_change {
+struct path_change {
     struct prefix net;
     enum way_fate {
         WAY_CAME,
         WAY_WENT,
-        WAY_LINK_GONE, /* with the interface that it led by */
+        PATH_LINK_GONE, /* with the interface that it led by */
     } fate;
 };
 enum {
-    WAY_CHANGES_MAX = 256,
+    PATH_CHANGES_MAX = 256,
     SETTINGS_OF_ALL = 0, /* in the place of an interface: any of them, or the namespace's own */
 };
 
@@ -62,9 +62,9 @@ struct kernel_events {
     bool links; /* some interface changed, or where routes by it lead, or an address of one in any
                    way; or a filter of a clsact qdisc went, or came before ours; or forwarding
                    changed */
-    VEC(struct way_change) ways; /* with scope.ways: of any table, by others; no order */
+    VEC(struct path_change) paths; /* with scope.ways: of any table, by others; no order */
     VEC(uint32_t) settings; /* interfaces of which forwarding, rp_filter or proxy_neigh changed */
-    bool many_ways;         /* there were more, or a way to other routers is another one */
+    bool many_paths;        /* there were more, or a way to other routers is another one */
     bool watched;  /* a route came, went or changed that may lead to an address of kernel_watch() */
     bool resynced; /* a dump found routes other than notified, or notifications were
                       lost: everything may have changed */
@@ -97,9 +97,9 @@ const struct sorted *kernel_local_networks(const struct kernel *kernel);
 /* struct link by link_cmp(); struct link_address by link_address_cmp(). */
 const struct sorted *kernel_links(const struct kernel *kernel);
 const struct sorted *kernel_link_addresses(const struct kernel *kernel);
-/* struct link_way by link_way_cmp(): grows by notifications, shrinks with interfaces and resyncs.
+/* struct link_path by link_path_cmp(): grows by notifications, shrinks with interfaces and resyncs.
  */
-const struct sorted *kernel_ways(const struct kernel *kernel);
+const struct sorted *kernel_paths(const struct kernel *kernel);
 
 /*
  * Has events.watched tell of routes, in any table, to networks with one of these addresses (struct

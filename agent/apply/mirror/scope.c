@@ -112,8 +112,8 @@ size_t scope_groups(const struct kernel_scope *scope, uint32_t groups[static SCO
         bool needed;
         uint32_t group;
     } all[SCOPE_GROUPS_MAX] = {
-        { routes || scope->ways, RTNLGRP_IPV4_ROUTE },
-        { routes || scope->ways, RTNLGRP_IPV6_ROUTE },
+        { routes || scope->paths, RTNLGRP_IPV4_ROUTE },
+        { routes || scope->paths, RTNLGRP_IPV6_ROUTE },
         { scope->rules, RTNLGRP_IPV4_RULE },
         { scope->rules, RTNLGRP_IPV6_RULE },
         { routes || scope->addresses, RTNLGRP_IPV4_IFADDR },

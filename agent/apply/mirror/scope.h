@@ -29,7 +29,7 @@ struct kernel_scope {
     bool rules;            /* all but the three standard ones */
     bool links;       /* all, and filters of clsact qdiscs that go, or come before ours, are told */
     bool addresses;   /* of interfaces, with their networks */
-    bool ways;        /* where routes lead, of all tables (ways.h); with links */
+    bool paths;       /* where routes lead, of all tables (ways.h); with links */
     uint32_t ifindex; /* whose addresses; 0: all interfaces' */
 };
 

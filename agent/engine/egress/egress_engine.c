@@ -75,7 +75,7 @@ static int open_sides(struct egress_engine *egress, struct faults *faults)
 
 static int scope_of_egress(const struct config *config, struct kernel_scope *scope)
 {
-    scope->ways |= config->egress.enabled || config->egress.gateway.enabled;
+    scope->paths |= config->egress.enabled || config->egress.gateway.enabled;
     return 0;
 }
 

@@ -108,7 +108,7 @@ static void tell_of_uplinks(const struct egress_gateway_side *side, const struct
 {
     const struct gateway_uplinks uplinks = {
         .links = kernel_links(kernel),
-        .ways = kernel_ways(kernel),
+        .paths = kernel_paths(kernel),
         .addresses = kernel_link_addresses(kernel),
     };
     for (int family = 0; family < 2; family++) {

@@ -189,7 +189,7 @@ static int list_hooks(const struct egress_engine *egress, nat_attachment_list *r
     const struct link_facts known = {
         .config = egress->config,
         .links = kernel_links(egress->kernel),
-        .ways = kernel_ways(egress->kernel),
+        .paths = kernel_paths(egress->kernel),
         .addresses = kernel_link_addresses(egress->kernel),
         .pod_nets = settings.pod_nets,
         .pod_net_count = settings.pod_net_count,

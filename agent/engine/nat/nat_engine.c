@@ -104,7 +104,7 @@ static void try_plane(struct nat_engine *nat)
 
 static int scope_of_nat(const struct config *config, struct kernel_scope *scope)
 {
-    scope->ways |= config->services.enabled;
+    scope->paths |= config->services.enabled;
     return 0;
 }
 
@@ -175,7 +175,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 {
     struct nat_engine *nat = to_nat(engine);
     nat->work.node |= events->resynced || events->addresses || events->links;
-    return nat->plane ? nat_ways_hear(&nat->ways, events, round->now_ms) : 0;
+    return nat->plane ? nat_paths_hear(&nat->paths, events, round->now_ms) : 0;
 }
 
 /* Finds the addresses that node ports are served on; `ret_moved`: whether they changed. */
@@ -280,7 +280,7 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct nat_engine *nat = (const struct nat_engine *)engine;
     (void)now_ms;
-    int64_t next = MIN(nat->retry_ms, nat_ways_next_ms(&nat->ways));
+    int64_t next = MIN(nat->retry_ms, nat_paths_next_ms(&nat->paths));
     vec_each(const struct nat_retired, retired, &nat->retired)
         next = MIN(next, retired->due_ms);
     return next;

@@ -79,7 +79,7 @@ static struct link_facts link_facts_of(const struct nat_node *node, const struct
     return (struct link_facts){
         .config = facts->config,
         .links = kernel_links(kernel),
-        .ways = kernel_ways(kernel),
+        .paths = kernel_paths(kernel),
         .addresses = kernel_link_addresses(kernel),
         .pod_nets = node->settings.pod_nets,
         .pod_net_count = node->settings.pod_net_count,

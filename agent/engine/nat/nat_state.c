@@ -44,7 +44,7 @@ void nat_state_done(struct nat_engine *engine)
     nat_rows_done(&engine->rows);
     nat_proofs_done(&engine->proofs);
     nat_triggers_done(&engine->triggers);
-    nat_ways_done(&engine->ways);
+    nat_paths_done(&engine->paths);
     nat_node_done(&engine->node);
     nat_plane_close(engine->plane);
     nat_watch_close(engine->watch);

@@ -14,7 +14,7 @@
 #include "apply/netlink/nl.h"
 #include "engine/engine.h"
 #include "engine/nat/host/nat_firewall.h"
-#include "engine/nat/host/nat_own_ways.h"
+#include "engine/nat/host/nat_own_paths.h"
 #include "engine/nat/host/nat_path.h"
 #include "engine/nat/host/nat_routers.h"
 #include "engine/nat/nat_node.h"
@@ -24,8 +24,8 @@
 #include "engine/nat/pods/nat_answers.h"
 #include "engine/nat/pods/nat_set_pods.h"
 #include "engine/nat/pods/nat_silent_pods.h"
+#include "engine/nat/proof/nat_paths.h"
 #include "engine/nat/proof/nat_proofs.h"
-#include "engine/nat/proof/nat_ways.h"
 #include "loop/backoff.h"
 #include "plan/nat/nat.h"
 
@@ -74,7 +74,7 @@ struct nat_engine {
     struct sorted to_prove; /* likewise: proved by the next slices (nat_proving.h) */
     struct nat_work work;   /* what the next round is about */
     struct nat_proving proving;
-    struct nat_ways ways;         /* to endpoints, that changed */
+    struct nat_paths paths;       /* to endpoints, that changed */
     struct nat_triggers triggers; /* of Services that are not programmed yet */
     struct nat_upkeep upkeep;
     struct nat_pressure_watch pressure;
@@ -88,7 +88,7 @@ struct nat_engine {
     struct nat_silent_pods silent_pods;
     struct nat_set_pods set_pods;
     struct nat_answers answers;
-    struct nat_own_ways own_ways;
+    struct nat_own_paths own_paths;
     bool node_doubted; /* a hook was found without our program, of which the kernel tells nobody */
     bool complete;     /* a pass over everything has been written */
     bool synced;       /* one of what a synced source says, not its copy */

@@ -256,7 +256,7 @@ static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_
         return r;
     if (work->all)
         nat_plane_doubt(engine->plane);
-    r = nat_ways_take_due(&engine->ways, &engine->rows, now_ms, &engine->to_prove);
+    r = nat_paths_take_due(&engine->paths, &engine->rows, now_ms, &engine->to_prove);
     if (r < 0)
         return r;
     if (work->all || engine->node.moved)

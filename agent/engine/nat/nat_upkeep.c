@@ -26,7 +26,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "engine/nat/host/nat_firewall.h"
-#include "engine/nat/host/nat_own_ways.h"
+#include "engine/nat/host/nat_own_paths.h"
 #include "engine/nat/host/nat_ports.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
@@ -166,10 +166,10 @@ static bool look_at_answers(void *context, int64_t now_ms)
     return false;
 }
 
-static bool look_at_own_ways(void *context, int64_t now_ms)
+static bool look_at_own_paths(void *context, int64_t now_ms)
 {
     (void)now_ms;
-    nat_own_ways_look(context);
+    nat_own_paths_look(context);
     return false;
 }
 
@@ -183,7 +183,7 @@ static const struct look looks[] = {
     { "routers", 500, look_at_routers, NULL },
     { "silent pods", 500, look_at_silent_pods, NULL },
     { "answers", 500, look_at_answers, NULL },
-    { "own ways", 500, look_at_own_ways, NULL },
+    { "own ways", 500, look_at_own_paths, NULL },
     { "icmp limits", 5000, look_at_limits, NULL },
 };
 

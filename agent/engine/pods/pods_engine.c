@@ -35,7 +35,7 @@ static int scope_of_pods(const struct config *config, struct kernel_scope *scope
 {
     if (!config->pods.enabled)
         return 0;
-    scope->ways = true; /* the uplinks' MTU */
+    scope->paths = true; /* the uplinks' MTU */
     scope->rules = true;
     int r = scope_add_routes(scope, ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_BLOCK);
     return r < 0 ? r : scope_add_routes(scope, ROUTE_TABLE_COIL, ROUTE_PROTOCOL_BLOCK);

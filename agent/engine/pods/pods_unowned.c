@@ -16,14 +16,14 @@
 #include "faults/raise.h"
 
 /* Whether somebody's host route into our blocks was seen. */
-static bool is_suspect(const struct pods_engine *pods, const struct link_way *way)
+static bool is_suspect(const struct pods_engine *pods, const struct link_path *path)
 {
     struct pod_interface pod_interface;
-    const struct link *link = link_find(kernel_links(pods->setup.kernel), way->ifindex);
-    return way->kind == WAY_PLAIN && way->net.ip.family != IP_NONE &&
-           way->net.length == ip_bits(&way->net.ip) && link && !link_is_svc0(link) &&
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), path->ifindex);
+    return path->kind == WAY_PLAIN && path->net.ip.family != IP_NONE &&
+           path->net.length == ip_bits(&path->net.ip) && link && !link_is_svc0(link) &&
            !pod_interface_of_alias(link->alias, &pod_interface) &&
-           pod_block_at(&pods->addresses, &way->net.ip);
+           pod_block_at(&pods->addresses, &path->net.ip);
 }
 
 static bool is_known(const struct pods_seen *seen, const struct ip *ip)
@@ -39,16 +39,16 @@ static bool is_known(const struct pods_seen *seen, const struct ip *ip)
 static int add_foreign(struct pods_engine *pods, int64_t now_ms, struct pods_seen *seen)
 {
     pods->unowned_ms = INT64_MAX;
-    sorted_each(const struct link_way, way, kernel_ways(pods->setup.kernel)) {
-        const struct route_query query = { .destination = way->net.ip };
+    sorted_each(const struct link_path, path, kernel_paths(pods->setup.kernel)) {
+        const struct route_query query = { .destination = path->net.ip };
         struct route_found found;
-        if (!is_suspect(pods, way))
+        if (!is_suspect(pods, path))
             continue;
         pods->unowned_ms = now_ms + SECOND_MS;
-        if (is_known(seen, &way->net.ip) || route_lookup(pods->socket, &query, &found) < 0 ||
-            found.ifindex != way->ifindex)
+        if (is_known(seen, &path->net.ip) || route_lookup(pods->socket, &query, &found) < 0 ||
+            found.ifindex != path->ifindex)
             continue;
-        if (vec_push(&seen->unowned, (struct pod_unowned){ way->net.ip, way->ifindex }) < 0)
+        if (vec_push(&seen->unowned, (struct pod_unowned){ path->net.ip, path->ifindex }) < 0)
             return -ENOMEM;
     }
     return 0;

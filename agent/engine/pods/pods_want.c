@@ -34,10 +34,10 @@ static bool has_addresses(const struct pod_attachment *attachment)
 static uint32_t uplink_mtu(const struct pods_engine *pods)
 {
     uint32_t mtu = 0;
-    sorted_each(const struct link_way, way, kernel_ways(pods->setup.kernel)) {
+    sorted_each(const struct link_path, path, kernel_paths(pods->setup.kernel)) {
         struct pod_interface pod_interface;
-        const struct link *link = link_find(kernel_links(pods->setup.kernel), way->ifindex);
-        if (way->net.ip.family != IP_NONE || !link || link_is_svc0(link) ||
+        const struct link *link = link_find(kernel_links(pods->setup.kernel), path->ifindex);
+        if (path->net.ip.family != IP_NONE || !link || link_is_svc0(link) ||
             pod_interface_of_alias(link->alias, &pod_interface))
             continue;
         mtu = mtu ? MIN(mtu, link->mtu) : link->mtu;

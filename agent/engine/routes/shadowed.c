@@ -55,8 +55,8 @@ static bool has_row(const struct route_engine *engine, const struct prefix *net)
 int shadowed_hear(struct route_engine *engine, const struct kernel_events *events)
 {
     struct shadowed *shadowed = &engine->shadowed;
-    shadowed->all |= events->other_rules || events->resynced || events->many_ways;
-    vec_each(const struct way_change, change, &events->ways) {
+    shadowed->all |= events->other_rules || events->resynced || events->many_paths;
+    vec_each(const struct path_change, change, &events->paths) {
         if (!has_row(engine, &change->net))
             continue;
         if (shadowed->nets.count >= NETS_MAX)

@@ -14,8 +14,8 @@
 
 static bool leads_out(const struct gateway_uplinks *uplinks, uint32_t ifindex, uint8_t family)
 {
-    sorted_each(const struct link_way, way, uplinks->ways) {
-        if (way->ifindex == ifindex && way->kind == WAY_DEFAULT && way->net.ip.family == family)
+    sorted_each(const struct link_path, path, uplinks->paths) {
+        if (path->ifindex == ifindex && path->kind == PATH_DEFAULT && path->net.ip.family == family)
             return true;
     }
     return false;

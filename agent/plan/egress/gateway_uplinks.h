@@ -9,7 +9,7 @@
 /* The values of the kernel mirror. */
 struct gateway_uplinks {
     const struct sorted *links;     /* struct link */
-    const struct sorted *ways;      /* struct link_way */
+    const struct sorted *paths;     /* struct link_path */
     const struct sorted *addresses; /* struct link_address */
 };
 

@@ -269,13 +269,13 @@ struct outward {
 static struct outward look_outward(const struct link_facts *facts, uint8_t family)
 {
     struct outward outward = { 0 };
-    sorted_each(const struct link_way, way, facts->ways) {
-        const struct link *link = link_find(facts->links, way->ifindex);
-        if (way->kind == WAY_PLAIN || way->net.ip.family != family || !link)
+    sorted_each(const struct link_path, path, facts->paths) {
+        const struct link *link = link_find(facts->links, path->ifindex);
+        if (path->kind == WAY_PLAIN || path->net.ip.family != family || !link)
             continue;
         if (nat_is_uplink(facts, link))
             outward.by_uplink = true;
-        else if (way->kind == WAY_DEFAULT && !outward.other)
+        else if (path->kind == PATH_DEFAULT && !outward.other)
             outward.other = link;
     }
     return outward;

@@ -132,14 +132,14 @@ static void lead_to(const struct link_facts *facts, const struct prefix *net, st
 
 static struct routed routed_by(const struct link_facts *facts, const struct link *link)
 {
-    const struct link_way first = { .ifindex = link->ifindex };
+    const struct link_path first = { .ifindex = link->ifindex };
     struct routed routed = { 0 };
-    for (size_t i = sorted_lower_bound(facts->ways, &first); i < facts->ways->count; i++) {
-        const struct link_way *way = sorted_at(facts->ways, i);
-        if (way->ifindex != link->ifindex)
+    for (size_t i = sorted_lower_bound(facts->paths, &first); i < facts->paths->count; i++) {
+        const struct link_path *path = sorted_at(facts->paths, i);
+        if (path->ifindex != link->ifindex)
             break;
-        if (way->kind == WAY_PLAIN) /* the others say so, too */
-            lead_to(facts, &way->net, &routed);
+        if (path->kind == WAY_PLAIN) /* the others say so, too */
+            lead_to(facts, &path->net, &routed);
     }
     return routed;
 }

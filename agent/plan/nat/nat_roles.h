@@ -13,7 +13,7 @@
 struct link_facts {
     const struct config *config;
     const struct sorted *links;     /* struct link */
-    const struct sorted *ways;      /* struct link_way */
+    const struct sorted *paths;     /* struct link_path */
     const struct sorted *addresses; /* struct link_address; NULL: not looked at */
     const struct prefix *pod_nets;
     size_t pod_net_count;

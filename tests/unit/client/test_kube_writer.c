@@ -320,9 +320,9 @@ static void the_api_is_left_alone_as_it_asks(void **state)
 }
 
 /* Ways in which an answer gets lost. */
-static void lose(struct fake_peer *peer, int way)
+static void lose(struct fake_peer *peer, int path)
 {
-    switch (way) {
+    switch (path) {
     case 0:
         fake_peer_cut(peer);
         break;
@@ -350,13 +350,13 @@ enum { WAYS = 6 };
 static void a_lost_write_that_was_done_is_found(void **state)
 {
     struct fixture *fx = *state;
-    for (int way = 0; way < WAYS; way++) {
+    for (int path = 0; path < WAYS; path++) {
         text_truncate(&fx->told, 0);
         text_truncate(&fx->api.heard, 0);
         fx->asked = 0;
         ask(fx);
         hear(fx, 1);
-        lose(fx->peer, way);
+        lose(fx->peer, path);
         hear(fx, 2);
         lose(fx->peer, 1); /* nor is it known now */
         hear(fx, 3);
@@ -373,13 +373,13 @@ static void a_lost_write_that_was_done_is_found(void **state)
 static void a_lost_write_that_was_not_done_is_made_anew(void **state)
 {
     struct fixture *fx = *state;
-    for (int way = 0; way < WAYS; way++) {
+    for (int path = 0; path < WAYS; path++) {
         text_truncate(&fx->told, 0);
         text_truncate(&fx->api.heard, 0);
         fx->asked = 0;
         ask(fx);
         hear(fx, 1);
-        lose(fx->peer, way);
+        lose(fx->peer, path);
         hear(fx, 2);
         fake_peer_answer(fx->peer, 404, NULL, STATUS("NotFound"));
         hear(fx, 3);
@@ -411,9 +411,9 @@ static void what_may_be_repeated_is(void **state)
     struct fixture *fx = *state;
     fx->write.repeatable = true;
     ask(fx);
-    for (int way = 0; way < WAYS; way++) {
-        hear(fx, (unsigned)way + 1);
-        lose(fx->peer, way);
+    for (int path = 0; path < WAYS; path++) {
+        hear(fx, (unsigned)path + 1);
+        lose(fx->peer, path);
     }
     hear(fx, WAYS + 1);
     assert_string_equal(fx->peer->method, "POST");

@@ -244,21 +244,23 @@ static struct nat_row *row_at(struct nat_engine *engine, const char *name, unsig
     return row;
 }
 
-static void hear_way(struct nat_engine *engine, unsigned number, enum way_fate fate, int64_t now_ms)
+static void hear_path(struct nat_engine *engine, unsigned number, enum way_fate fate,
+                      int64_t now_ms)
 {
     struct kernel_events events = { 0 };
-    const struct way_change change = {
+    const struct path_change change = {
         .net = { .ip = { .family = IP_V4, .bytes = { 10, 1, 0, (uint8_t)number } }, .length = 32 },
         .fate = fate,
     };
-    assert_int_equal(vec_push(&events.ways, change), 0);
-    assert_int_equal(nat_ways_hear(&engine->ways, &events, now_ms), 0);
-    vec_done(&events.ways);
+    assert_int_equal(vec_push(&events.paths, change), 0);
+    assert_int_equal(nat_paths_hear(&engine->paths, &events, now_ms), 0);
+    vec_done(&events.paths);
 }
 
 static size_t take_due(struct nat_engine *engine, int64_t now_ms)
 {
-    assert_int_equal(nat_ways_take_due(&engine->ways, &engine->rows, now_ms, &engine->to_prove), 0);
+    assert_int_equal(nat_paths_take_due(&engine->paths, &engine->rows, now_ms, &engine->to_prove),
+                     0);
     return engine->to_prove.count;
 }
 
@@ -269,14 +271,14 @@ static void rows_behind_a_lost_way_are_proved_again(void **state)
     const int64_t now_ms = START_US / 1000;
     (void)row_at(engine, "bad", 1);
     (void)row_at(engine, "good", 2);
-    hear_way(engine, 1, WAY_WENT, now_ms);
-    assert_int_equal(nat_ways_next_ms(&engine->ways), now_ms + NAT_WAY_SETTLE_MS);
+    hear_path(engine, 1, WAY_WENT, now_ms);
+    assert_int_equal(nat_paths_next_ms(&engine->paths), now_ms + NAT_PATH_SETTLE_MS);
     assert_int_equal(take_due(engine, now_ms), 0);
-    assert_int_equal(take_due(engine, now_ms + NAT_WAY_SETTLE_MS), 1);
-    assert_int_equal(nat_ways_next_ms(&engine->ways), INT64_MAX);
+    assert_int_equal(take_due(engine, now_ms + NAT_PATH_SETTLE_MS), 1);
+    assert_int_equal(nat_paths_next_ms(&engine->paths), INT64_MAX);
     (void)slice(engine);
     assert_int_equal(fault_book_count(status.faults), 1);
-    hear_way(engine, 1, WAY_CAME, now_ms);
+    hear_path(engine, 1, WAY_CAME, now_ms);
     assert_int_equal(take_due(engine, now_ms), 1);
 }
 
@@ -286,9 +288,9 @@ static void an_endpoint_that_goes_with_its_interface_has_a_grace(void **state)
     struct nat_engine *engine = *state;
     const int64_t now_ms = clock_mono_ms();
     struct nat_row *row = row_at(engine, "bad", 1);
-    hear_way(engine, 1, WAY_WENT, now_ms);
-    hear_way(engine, 1, WAY_LINK_GONE, now_ms);
-    hear_way(engine, 1, WAY_WENT, now_ms);
+    hear_path(engine, 1, WAY_WENT, now_ms);
+    hear_path(engine, 1, PATH_LINK_GONE, now_ms);
+    hear_path(engine, 1, WAY_WENT, now_ms);
     assert_int_equal(sorted_put(&engine->to_prove, &row), 0);
     (void)slice(engine);
     assert_int_equal(proofs, 0);
@@ -296,8 +298,8 @@ static void an_endpoint_that_goes_with_its_interface_has_a_grace(void **state)
     assert_int_equal(engine->unproved.count, 1);          /* it is tried again */
     assert_int_equal(take_due(engine, now_ms + 9900), 0); /* slices follow as late as that */
     assert_int_equal(take_due(engine, now_ms + 10100), 1);
-    hear_way(engine, 1, WAY_LINK_GONE, now_ms);
-    hear_way(engine, 1, WAY_CAME, now_ms);
+    hear_path(engine, 1, PATH_LINK_GONE, now_ms);
+    hear_path(engine, 1, WAY_CAME, now_ms);
     (void)slice(engine);
     assert_int_equal(proofs, 1);
     assert_int_equal(fault_book_count(status.faults), 1);
@@ -316,7 +318,7 @@ static void a_way_that_lacks_at_the_start_has_a_grace(void **state)
     assert_int_equal(fault_book_count(status.faults), 1); /* of "bad" */
     assert_int_equal(engine->unproved.count, 2);
 
-    engine->ways.began_ms -= NAT_WAY_BEGIN_MS;
+    engine->paths.began_ms -= NAT_PATH_BEGIN_MS;
     struct nat_row *row = nat_state_row(engine, "shop", "lost");
     assert_int_equal(sorted_put(&engine->to_prove, &row), 0);
     (void)slice(engine);
@@ -326,14 +328,15 @@ static void a_way_that_lacks_at_the_start_has_a_grace(void **state)
 static void more_ways_than_can_be_followed_doubt_all(void **state)
 {
     struct nat_engine *engine = *state;
-    const struct kernel_events events = { .many_ways = true };
+    const struct kernel_events events = { .many_paths = true };
     const int64_t now_ms = START_US / 1000;
     add_many(engine);
     sorted_clear(&engine->to_prove);
-    assert_int_equal(nat_ways_hear(&engine->ways, &events, now_ms), 0);
-    assert_int_equal(take_due(engine, now_ms + NAT_WAY_SETTLE_MS), ROWS);
-    assert_int_equal(nat_ways_hear(&engine->ways, &events, now_ms + NAT_WAY_SETTLE_MS), 0);
-    assert_int_equal(nat_ways_next_ms(&engine->ways), now_ms + NAT_WAY_SETTLE_MS + NAT_WAYS_ALL_MS);
+    assert_int_equal(nat_paths_hear(&engine->paths, &events, now_ms), 0);
+    assert_int_equal(take_due(engine, now_ms + NAT_PATH_SETTLE_MS), ROWS);
+    assert_int_equal(nat_paths_hear(&engine->paths, &events, now_ms + NAT_PATH_SETTLE_MS), 0);
+    assert_int_equal(nat_paths_next_ms(&engine->paths),
+                     now_ms + NAT_PATH_SETTLE_MS + NAT_PATHS_ALL_MS);
 }
 
 static void a_proof_that_fails_is_a_fault(void **state)

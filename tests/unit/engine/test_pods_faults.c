@@ -14,7 +14,7 @@
 #include "status/status.h"
 
 const struct sorted *__wrap_kernel_rules(const struct kernel *kernel);
-const struct sorted *__wrap_kernel_ways(const struct kernel *kernel);
+const struct sorted *__wrap_kernel_paths(const struct kernel *kernel);
 const struct sorted *__wrap_kernel_links(const struct kernel *kernel);
 const struct sorted *__wrap_kernel_routes(const struct kernel *kernel);
 const struct sorted *__wrap_kernel_local_prefixes(const struct kernel *kernel);
@@ -31,7 +31,7 @@ static struct sorted links = SORTED(struct link, link_cmp);
 static struct sorted routes = SORTED(struct route, route_cmp);
 static int route_error;
 
-const struct sorted *__wrap_kernel_ways(const struct kernel *kernel)
+const struct sorted *__wrap_kernel_paths(const struct kernel *kernel)
 {
     (void)kernel;
     return &nothing;

@@ -240,14 +240,14 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
 /* NAT goes on, off, or sends from another address: each time all is planned again. */
 static bool change_way(struct fixture *fixture)
 {
-    static const struct nat_svc0 ways[] = {
+    static const struct nat_svc0 paths[] = {
         { 0 },
         { 7, { IP_V4, { 10, 7, 0, 1 } }, { IP_V6, { 0xfd, 7, [15] = 1 } } },
         { 7, { IP_V4, { 10, 7, 0, 2 } }, { .family = IP_NONE } },
     };
     if (rand() % 16 != 0)
         return false;
-    fixture->board.leads = ways[rand() % 3];
+    fixture->board.leads = paths[rand() % 3];
     return true;
 }
 

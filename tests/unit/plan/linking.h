@@ -46,10 +46,10 @@ static inline void clear_patterns(string_list *patterns)
 }
 
 /* A route by an interface to a network; NULL: to other routers. */
-static inline void put_way(struct sorted *ways, uint32_t ifindex, const char *net)
+static inline void put_way(struct sorted *paths, uint32_t ifindex, const char *net)
 {
-    struct link_way way = { .ifindex = ifindex };
+    struct link_path path = { .ifindex = ifindex };
     if (net)
-        assert_int_equal(prefix_parse(net, &way.net), 0);
-    assert_int_equal(sorted_put(ways, &way), 0);
+        assert_int_equal(prefix_parse(net, &path.net), 0);
+    assert_int_equal(sorted_put(paths, &path), 0);
 }

@@ -76,19 +76,19 @@ static int attach(const struct passage *passage, struct nl_socket *socket,
                         : clsact_attach(socket, place, program, text);
 }
 
-static int send_packet(struct passage *passage, const struct passage_way *way, uint32_t sequence)
+static int send_packet(struct passage *passage, const struct passage_way *path, uint32_t sequence)
 {
     const struct nat_packet packet = {
-        .source = way->source,
-        .destination = way->destination,
-        .source_port = way->source_port,
-        .destination_port = way->destination_port,
-        .protocol = way->protocol,
+        .source = path->source,
+        .destination = path->destination,
+        .source_port = path->source_port,
+        .destination_port = path->destination_port,
+        .protocol = path->protocol,
         .sequence = sequence,
-        .answered = way->answers ? ntohl(passage->programs->bss->sequence) : 0,
+        .answered = path->answers ? ntohl(passage->programs->bss->sequence) : 0,
     };
     uint8_t data[NAT_PACKET_MAX];
-    struct __sk_buff in = { .cb = { way->in, way->mark } };
+    struct __sk_buff in = { .cb = { path->in, path->mark } };
     const size_t size = nat_packet_build(&packet, data);
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = data, .data_size_in = (uint32_t)size,
                 .ctx_in = &in, .ctx_size_in = sizeof(in));
@@ -96,7 +96,7 @@ static int send_packet(struct passage *passage, const struct passage_way *way, u
     if (size == 0)
         return -EINVAL;
     passage->programs->bss->sequence = htonl(sequence);
-    memcpy(data, way->in_mac, sizeof(way->in_mac));
+    memcpy(data, path->in_mac, sizeof(path->in_mac));
     int r =
         bpf_prog_test_run_opts(bpf_program__fd(passage->programs->progs.passage_send), &options);
     return r < 0 ? r : (int)options.retval;
@@ -111,9 +111,9 @@ static bool arrives(const struct passage *passage)
     return *arrived != 0;
 }
 
-int passage_try(struct passage *passage, struct nl_socket *socket, const struct passage_way *way)
+int passage_try(struct passage *passage, struct nl_socket *socket, const struct passage_way *path)
 {
-    const struct nat_place exit = { way->out, NAT_EGRESS, NAT_LAYER_PASSAGE };
+    const struct nat_place exit = { path->out, NAT_EGRESS, NAT_LAYER_PASSAGE };
     AUTOCLOSE int link = -1;
     uint32_t sequence = 0;
 
@@ -123,7 +123,7 @@ int passage_try(struct passage *passage, struct nl_socket *socket, const struct 
     int r = attach(passage, socket, &exit, &link);
     if (r < 0)
         return r;
-    r = send_packet(passage, way, sequence);
+    r = send_packet(passage, path, sequence);
     if (r == 0)
         r = arrives(passage);
     if (!passage->tcx)

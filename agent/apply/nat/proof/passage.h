@@ -33,4 +33,4 @@ DEFINE_CLEANUP(struct passage *, passage_close);
  * `socket`: of rtnetlink. Returns 1 if it came there, 0 if not, or -errno where it could not be
  * tried.
  */
-int passage_try(struct passage *passage, struct nl_socket *socket, const struct passage_way *way);
+int passage_try(struct passage *passage, struct nl_socket *socket, const struct passage_way *path);

@@ -16,7 +16,7 @@
  * are reached: these serve the address by its policy, and with the loss of a node every address
  * that has an endpoint there would otherwise leave the network, on all nodes at once.
  *
- * What a way there and back is, says prove_way.c.
+ * What a way there and back is, says prove_path.c.
  */
 #include "apply/nat/proof/prove.h"
 
@@ -120,7 +120,7 @@ static int check_forward(struct prover *prover, const struct nat_port *port,
         return prover_differs(prover, look_closer, "slot %u: %s is no endpoint of it", probe->pick,
                               where);
     *ret_index = (size_t)(planned - set->items);
-    return prover_check_way(prover, port, probe, answer);
+    return prover_check_path(prover, port, probe, answer);
 }
 
 /* ---- questions ---- */
@@ -145,7 +145,7 @@ static int ask(struct prover *prover, const struct nat_probe *probe, const struc
     if (r < 0)
         return prover_differs(prover, NULL, "the twin cannot be run: %s", strerror(-r));
     if (ret_answer->cause == NAT_CAUSE_NO_ROUTE)
-        return prover_no_way(prover, probe, ret_answer);
+        return prover_no_path(prover, probe, ret_answer);
     if (ret_answer->act != demand->act || ret_answer->cause != demand->cause)
         return prover_differs(prover, look_closer, "%s instead of %s",
                               demand_str(ret_answer->act, ret_answer->cause, got),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the proof is made of, shared by its two files: prove.c (questions), prove_way.c (ways). */
+/* What the proof is made of, shared by its two files: prove.c (questions), prove_path.c (ways). */
 #pragma once
 
 #include "apply/nat/proof/children.h"
@@ -43,9 +43,9 @@ const char *prover_endpoint(const struct nat_endpoint *endpoint, char buffer[sta
 int prover_differs(struct prover *prover, const char *remedy, const char *format, ...)
     PRINTF_LIKE(3, 4);
 /* That there is no way to the endpoint of an answer: sets prover->lost, too. Returns 0. */
-int prover_no_way(struct prover *prover, const struct nat_probe *probe,
-                  const struct nat_answer *answer);
+int prover_no_path(struct prover *prover, const struct nat_probe *probe,
+                   const struct nat_answer *answer);
 
 /* The way to an endpoint and that of its replies. Returns 1, or 0 with what differs. */
-int prover_check_way(struct prover *prover, const struct nat_port *port,
-                     const struct nat_probe *probe, const struct nat_answer *answer);
+int prover_check_path(struct prover *prover, const struct nat_port *port,
+                      const struct nat_probe *probe, const struct nat_answer *answer);

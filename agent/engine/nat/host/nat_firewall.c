@@ -73,13 +73,13 @@ static bool find_way(const struct nat_engine *engine, const struct firewall_aim 
                      struct passage_way *ret_way)
 {
     const struct route_query query = { endpoint->ip, *source, aim->uplink };
-    struct passage_way way = { .in = aim->uplink,
-                               .source = *source,
-                               .destination = endpoint->ip,
-                               .source_port = OURS_ASKING_PORT,
-                               .destination_port = endpoint->port,
-                               .protocol = aim->protocol,
-                               .mark = nat_path_mark(engine->config) };
+    struct passage_way path = { .in = aim->uplink,
+                                .source = *source,
+                                .destination = endpoint->ip,
+                                .source_port = OURS_ASKING_PORT,
+                                .destination_port = endpoint->port,
+                                .protocol = aim->protocol,
+                                .mark = nat_path_mark(engine->config) };
     const struct link *link = link_find(kernel_links(engine->kernel), aim->uplink);
     struct route_found route;
 
@@ -88,43 +88,43 @@ static bool find_way(const struct nat_engine *engine, const struct firewall_aim 
     if (!link || !link->up || link->unplugged || !is_served(engine, aim->uplink) ||
         !is_served(engine, route.ifindex))
         return false;
-    way.out = route.ifindex;
-    memcpy(way.in_mac, link->mac, sizeof(way.in_mac));
-    *ret_way = way;
+    path.out = route.ifindex;
+    memcpy(path.in_mac, link->mac, sizeof(path.in_mac));
+    *ret_way = path;
     return true;
 }
 
 /* Sends one packet. Returns whether it passed. */
-static bool try_way(struct nat_engine *engine, const struct passage_way *way,
+static bool try_way(struct nat_engine *engine, const struct passage_way *path,
                     struct passing *passing)
 {
-    int r = passage_try(engine->firewall.passage, engine->socket, way);
+    int r = passage_try(engine->firewall.passage, engine->socket, path);
     if (r < 0)
         return false;
     passing->sent++;
     passing->passed |= r > 0;
     if (r == 0)
-        passing->last = *way;
+        passing->last = *path;
     return r > 0;
 }
 
 /* The way of the answer to a packet: from where it left to an uplink that carries our programs. */
-static bool find_answer(const struct nat_engine *engine, const struct passage_way *way,
+static bool find_answer(const struct nat_engine *engine, const struct passage_way *path,
                         struct passage_way *ret_answer)
 {
-    const struct link *link = link_find(kernel_links(engine->kernel), way->out);
+    const struct link *link = link_find(kernel_links(engine->kernel), path->out);
     struct answer_way found;
-    if (!link || nat_answer_way(engine, &way->destination, &way->source, &found) <= 0 ||
-        found.in != way->out || !is_served(engine, found.out))
+    if (!link || nat_answer_way(engine, &path->destination, &path->source, &found) <= 0 ||
+        found.in != path->out || !is_served(engine, found.out))
         return false;
     *ret_answer = (struct passage_way){
         .in = found.in,
         .out = found.out,
-        .source = way->destination,
-        .destination = way->source,
-        .source_port = way->destination_port,
-        .destination_port = way->source_port,
-        .protocol = way->protocol,
+        .source = path->destination,
+        .destination = path->source,
+        .source_port = path->destination_port,
+        .destination_port = path->source_port,
+        .protocol = path->protocol,
         .answers = true,
     };
     memcpy(ret_answer->in_mac, link->mac, sizeof(ret_answer->in_mac));
@@ -132,10 +132,10 @@ static bool find_answer(const struct nat_engine *engine, const struct passage_wa
 }
 
 /* Of a way on which a packet has passed. */
-static void try_answer(struct nat_engine *engine, const struct passage_way *way,
+static void try_answer(struct nat_engine *engine, const struct passage_way *path,
                        struct passing *passing)
 {
-    struct passage_way question = *way, answer;
+    struct passage_way question = *path, answer;
     struct passing ignored = { 0 };
     question.source_port = OURS_ANSWERED_PORT;
     if (engine->seals || nat_routers_silent(engine) || !find_answer(engine, &question, &answer))
@@ -148,11 +148,11 @@ static void try_source(struct nat_engine *engine, const struct firewall_aim *aim
                        const struct ip *source, const struct nat_endpoint *endpoint,
                        struct found *found)
 {
-    struct passage_way way;
-    if (!find_way(engine, aim, source, endpoint, &way))
+    struct passage_way path;
+    if (!find_way(engine, aim, source, endpoint, &path))
         return;
-    if (try_way(engine, &way, &found->asked))
-        try_answer(engine, &way, &found->answered);
+    if (try_way(engine, &path, &found->asked))
+        try_answer(engine, &path, &found->answered);
 }
 
 /* Whether nothing more is to be learned. */
@@ -227,11 +227,11 @@ static bool is_way_in(const struct nat_engine *engine, uint32_t uplink, uint8_t 
 {
     if (uplink == engine->node.origins.of[NAT_ORIGIN_OUTSIDE].ifindex)
         return true;
-    struct link_way way = { .ifindex = uplink, .kind = WAY_DEFAULT, .net.ip.family = family };
-    const struct sorted *ways = kernel_ways(engine->kernel);
-    bool found = sorted_find(ways, &way);
-    way.kind = WAY_VIA;
-    return found || sorted_find(ways, &way);
+    struct link_path path = { .ifindex = uplink, .kind = PATH_DEFAULT, .net.ip.family = family };
+    const struct sorted *paths = kernel_paths(engine->kernel);
+    bool found = sorted_find(paths, &path);
+    path.kind = WAY_VIA;
+    return found || sorted_find(paths, &path);
 }
 
 /* Of a protocol that packets are sent of; SCTP has none. */

@@ -68,9 +68,9 @@ static void tell(const struct nat_router *router, const struct link *link, struc
 /* The interface that the family's default route leads out of; NULL: there is none. */
 static const struct link *default_link(const struct nat_engine *engine, uint8_t family)
 {
-    sorted_each(const struct link_way, way, kernel_ways(engine->kernel)) {
-        if (way->kind == WAY_DEFAULT && way->net.ip.family == family)
-            return link_find(kernel_links(engine->kernel), way->ifindex);
+    sorted_each(const struct link_path, path, kernel_paths(engine->kernel)) {
+        if (path->kind == PATH_DEFAULT && path->net.ip.family == family)
+            return link_find(kernel_links(engine->kernel), path->ifindex);
     }
     return NULL;
 }
@@ -118,8 +118,8 @@ static const struct nat_router *router_of(const struct nat_routers *routers, uin
 
 static bool has_way(const struct nat_engine *engine, uint8_t family)
 {
-    sorted_each(const struct link_way, way, kernel_ways(engine->kernel)) {
-        if (way->net.ip.family == family && way->kind != WAY_PLAIN)
+    sorted_each(const struct link_path, path, kernel_paths(engine->kernel)) {
+        if (path->net.ip.family == family && path->kind != WAY_PLAIN)
             return true;
     }
     return false;
@@ -186,10 +186,10 @@ void nat_routers_look(struct nat_engine *engine, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
     struct nat_routers fresh = { 0 };
-    sorted_each(const struct link_way, way, kernel_ways(engine->kernel)) {
-        const struct link *link = link_find(kernel_links(engine->kernel), way->ifindex);
-        struct nat_router router = { .ifindex = way->ifindex, .ip = way->net.ip };
-        if (way->kind != WAY_ROUTER || !link || !link->up || link->unplugged ||
+    sorted_each(const struct link_path, path, kernel_paths(engine->kernel)) {
+        const struct link *link = link_find(kernel_links(engine->kernel), path->ifindex);
+        struct nat_router router = { .ifindex = path->ifindex, .ip = path->net.ip };
+        if (path->kind != PATH_ROUTER || !link || !link->up || link->unplugged ||
             !link_has_neighbours(link) || fresh.list.count >= ROUTERS_MAX)
             continue;
         router.silent_ms = silence_before(&engine->routers, &router);

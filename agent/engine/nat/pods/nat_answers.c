@@ -60,16 +60,16 @@ static bool node_reaches(const struct nat_engine *engine, const struct ip *clien
 }
 
 static bool is_refused(const struct nat_engine *engine, const struct ip *pod,
-                       const struct ip *client, struct answer_way *way)
+                       const struct ip *client, struct answer_way *path)
 {
-    return nat_answer_way(engine, pod, client, way) > 0 && way->refused &&
+    return nat_answer_way(engine, pod, client, path) > 0 && path->refused &&
            node_reaches(engine, client);
 }
 
 static void tell(const struct nat_engine *engine, const struct ip *pod, const struct ip *client,
-                 const struct answer_way *way, struct faults *faults)
+                 const struct answer_way *path, struct faults *faults)
 {
-    const struct link *link = link_find(kernel_links(engine->kernel), way->in);
+    const struct link *link = link_find(kernel_links(engine->kernel), path->in);
     const char *ip = pod->family == IP_V6 ? "ip -6" : "ip", *name = link ? link->name : "INTERFACE";
     char source[IP_STRLEN], destination[IP_STRLEN];
     if (!link || !forwards(link))
@@ -85,7 +85,7 @@ static bool look(const struct nat_engine *engine, uint8_t family, struct faults 
 {
     const struct nat_endpoint *pods[NAT_SAMPLE_PODS];
     struct ip clients[NAT_SAMPLE_CLIENTS];
-    struct answer_way first = { 0 }, way;
+    struct answer_way first = { 0 }, path;
     size_t pod_count = nat_sample_pods(engine, family, PROTOCOL_TCP, pods);
     const size_t client_count = nat_sample_clients(engine, family, clients);
 
@@ -93,9 +93,9 @@ static bool look(const struct nat_engine *engine, uint8_t family, struct faults 
         pod_count = nat_sample_pods(engine, family, PROTOCOL_UDP, pods);
     for (size_t i = 0; i < pod_count; i++) {
         for (size_t j = 0; j < client_count; j++) {
-            if (!is_refused(engine, &pods[i]->ip, &clients[j], &way))
+            if (!is_refused(engine, &pods[i]->ip, &clients[j], &path))
                 return false;
-            first = first.in ? first : way;
+            first = first.in ? first : path;
         }
     }
     if (pod_count == 0 || client_count == 0)

@@ -98,9 +98,9 @@ static int prove_row(struct nat_engine *engine, const struct nat_row *row,
     AUTOVEC nat_proof_list list = { 0 };
     AUTOVEC ip_list addresses = { 0 };
     const int64_t now_ms = clock_mono_ms();
-    const bool begins = nat_ways_new(&engine->ways, now_ms);
+    const bool begins = nat_paths_new(&engine->paths, now_ms);
     bool lost = false;
-    if (nat_ways_spare(&engine->ways, row, now_ms))
+    if (nat_paths_spare(&engine->paths, row, now_ms))
         return sorted_put(&engine->unproved, &row);
     int r = nat_row_addresses(row, &addresses);
     if (r == 0)

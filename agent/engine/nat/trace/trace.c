@@ -123,29 +123,29 @@ static int settle_masquerade(struct story *story, const struct nat_answer *picke
 
 /* What becomes of a packet on its way to the endpoint. */
 static void describe_way(const struct story *story, const struct nat_answer *answer,
-                         struct text *way)
+                         struct text *path)
 {
     char name[IF_NAMESIZE];
     const struct sorted *links = story->tracer->links;
     const struct link *link = links && answer->out ? link_find(links, answer->out) : NULL;
     if (answer->route == NAT_ROUTE_SVC0)
-        text_add(way, "but that is an address of a Service: it is lost");
+        text_add(path, "but that is an address of a Service: it is lost");
     else if (answer->route == NAT_ROUTE_NO_SOURCE)
-        text_add(way, "but this node has no address to masquerade with: it is lost");
+        text_add(path, "but this node has no address to masquerade with: it is lost");
     else if (answer->route != 0)
-        text_add(way, "but the kernel has no way there: it is lost");
+        text_add(path, "but the kernel has no way there: it is lost");
     else if (link && link->unplugged)
-        text_addf(way, "by %s, which has no carrier: it is lost", link->name);
+        text_addf(path, "by %s, which has no carrier: it is lost", link->name);
     else if (answer->out)
-        text_addf(way, "the kernel has a way there, by %s", interface_name(answer->out, name));
+        text_addf(path, "the kernel has a way there, by %s", interface_name(answer->out, name));
     else
-        text_add(way, "the kernel has a way there");
+        text_add(path, "the kernel has a way there");
 }
 
 static void tell_endpoints(struct story *story, const struct nat_answer *answer)
 {
     const nat_endpoint_list *endpoints = &story->trace->endpoints;
-    AUTOTEXT struct text list = { 0 }, way = { 0 };
+    AUTOTEXT struct text list = { 0 }, path = { 0 };
     char place[64];
 
     for (size_t i = 0; i < endpoints->count && i < ENDPOINTS_TOLD; i++)
@@ -155,9 +155,9 @@ static void tell_endpoints(struct story *story, const struct nat_answer *answer)
     trace_tell(story->trace, "endpoints", "one of the %s set of %zu: %s",
                answer->set == NAT_SET_LOCAL ? "local" : "cluster", endpoints->count,
                text_str(&list));
-    describe_way(story, answer, &way);
+    describe_way(story, answer, &path);
     trace_tell(story->trace, "picked", "%s, this time; %s",
-               place_str(&answer->endpoint_value, place), text_str(&way));
+               place_str(&answer->endpoint_value, place), text_str(&path));
 }
 
 static void tell_masquerade(struct story *story)

@@ -63,16 +63,16 @@ static void links_are_described(void **state)
 static bool leads(const struct kernel *kernel, const char *name, const char *net)
 {
     const struct link *link = link_named(kernel_links(kernel), name);
-    struct link_way way = { .ifindex = link ? link->ifindex : 0 };
+    struct link_path path = { .ifindex = link ? link->ifindex : 0 };
     if (net)
-        assert_int_equal(prefix_parse(net, &way.net), 0);
-    return sorted_find(kernel_ways(kernel), &way) != NULL;
+        assert_int_equal(prefix_parse(net, &path.net), 0);
+    return sorted_find(kernel_paths(kernel), &path) != NULL;
 }
 
 /* Of routes of all tables: where they lead, told once. */
 static void ways_are_followed(void **state)
 {
-    const struct kernel_scope scope = { .links = true, .ways = true };
+    const struct kernel_scope scope = { .links = true, .paths = true };
     CLEANUP(kernel_closep) struct kernel *kernel = NULL;
 
     (void)state;
@@ -82,7 +82,7 @@ static void ways_are_followed(void **state)
     assert_true(leads(kernel, "d0", "10.7.0.0/24"));
     assert_true(leads(kernel, "d1", "10.8.0.5/32"));
     assert_false(leads(kernel, "d0", NULL) || leads(kernel, "d0", "10.7.0.1/32"));
-    assert_int_equal(kernel_ways(kernel)->count, 2);
+    assert_int_equal(kernel_paths(kernel)->count, 2);
 
     run("ip route add 10.9.0.0/16 via 10.7.0.9 && ip route add 10.8.0.6 dev d1 && "
         "ip route add 10.9.1.0/24 via 10.7.0.9 && ip route add blackhole 10.9.2.0/24 && "
@@ -90,7 +90,7 @@ static void ways_are_followed(void **state)
     assert_int_equal(kernel_read(kernel), 0);
     assert_true(leads(kernel, "d0", NULL) && leads(kernel, "d1", "10.8.0.6/32"));
     assert_false(leads(kernel, "d1", "10.9.3.0/24"));
-    assert_int_equal(kernel_ways(kernel)->count, 5); /* one of them WAY_VIA */
+    assert_int_equal(kernel_paths(kernel)->count, 5); /* one of them WAY_VIA */
     assert_true(kernel_events(kernel)->links);
     kernel_events_done(kernel);
     run("ip route add 10.9.4.0/24 via 10.7.0.9"); /* nothing new */
@@ -107,22 +107,22 @@ static void ways_are_followed(void **state)
     assert_false(leads(kernel, "d1", "10.8.0.6/32") || leads(kernel, "d1", NULL));
     run("ip link del d0");
     assert_int_equal(kernel_read(kernel), 0);
-    assert_int_equal(kernel_ways(kernel)->count, 0);
+    assert_int_equal(kernel_paths(kernel)->count, 0);
 }
 
 static bool has_default(struct kernel *kernel, const char *name)
 {
     const struct link *link = link_named(kernel_links(kernel), name);
-    const struct link_way way = { .ifindex = link ? link->ifindex : 0,
-                                  .kind = WAY_DEFAULT,
-                                  .net.ip.family = IP_V4 };
-    return sorted_find(kernel_ways(kernel), &way) != NULL;
+    const struct link_path path = { .ifindex = link ? link->ifindex : 0,
+                                    .kind = PATH_DEFAULT,
+                                    .net.ip.family = IP_V4 };
+    return sorted_find(kernel_paths(kernel), &path) != NULL;
 }
 
 /* Where default routes lead is told as it is; that an interface led outward once is kept. */
 static void default_routes_are_followed(void **state)
 {
-    const struct kernel_scope scope = { .links = true, .ways = true };
+    const struct kernel_scope scope = { .links = true, .paths = true };
     CLEANUP(kernel_closep) struct kernel *kernel = NULL;
 
     (void)state;

@@ -144,9 +144,9 @@ static void each_pace_is_kept_or_given_back(void **state)
     static const int64_t durations_ms[] = { 4000, 10000 };
     for (size_t i = 0; i < ARRAY_SIZE(durations_ms); i++) {
         for (int percent = 5; percent <= 90; percent += 5) {
-            for (int way = 0; way < 8; way++) {
-                like.drops = way & 1;
-                judge_pace_of(durations_ms[i], percent, way & 2, way & 4);
+            for (int path = 0; path < 8; path++) {
+                like.drops = path & 1;
+                judge_pace_of(durations_ms[i], percent, path & 2, path & 4);
             }
         }
     }

@@ -5,7 +5,7 @@
 
 struct fixture {
     struct planning planning;
-    struct sorted links, ways, addresses;
+    struct sorted links, paths, addresses;
     struct prefix pod_net; /* IP_NONE: not known */
 };
 
@@ -14,7 +14,7 @@ static struct link_facts facts_of(const struct fixture *fixture)
     return (struct link_facts){
         .config = fixture->planning.config,
         .links = &fixture->links,
-        .ways = &fixture->ways,
+        .paths = &fixture->paths,
         .addresses = &fixture->addresses,
         .pod_nets = &fixture->pod_net,
         .pod_net_count = fixture->pod_net.ip.family != IP_NONE,
@@ -24,7 +24,7 @@ static struct link_facts facts_of(const struct fixture *fixture)
 static struct fixture begin(void)
 {
     struct fixture fixture = { .links = SORTED(struct link, link_cmp),
-                               .ways = SORTED(struct link_way, link_way_cmp),
+                               .paths = SORTED(struct link_path, link_path_cmp),
                                .addresses = SORTED(struct link_address, link_address_cmp) };
     planning_begin(&fixture.planning);
     assert_int_equal(prefix_parse("10.244.0.0/16", &fixture.pod_net), 0);
@@ -41,7 +41,7 @@ static void done(struct fixture *fixture)
 {
     planning_done(&fixture->planning);
     sorted_done(&fixture->links);
-    sorted_done(&fixture->ways);
+    sorted_done(&fixture->paths);
     sorted_done(&fixture->addresses);
 }
 
@@ -334,10 +334,10 @@ static void an_uplink_that_is_down_is_told(void **state)
 static void put_default(struct fixture *fixture, const char *name, enum way_kind kind,
                         uint8_t family)
 {
-    const struct link_way way = { .ifindex = link_named(&fixture->links, name)->ifindex,
-                                  .kind = kind,
-                                  .net.ip.family = family };
-    assert_int_equal(sorted_put(&fixture->ways, &way), 0);
+    const struct link_path path = { .ifindex = link_named(&fixture->links, name)->ifindex,
+                                    .kind = kind,
+                                    .net.ip.family = family };
+    assert_int_equal(sorted_put(&fixture->paths, &path), 0);
 }
 
 /* Of a family that nothing leads out of, nothing is said where the other one's does. */
@@ -353,9 +353,9 @@ static void answers_find_other_routers(void **state)
                         "via ROUTER, or let the routing daemon learn routes from it");
     put_link(&fixture.links, "wan0", "");
     put_default(&fixture, "wan0", WAY_VIA, IP_V4);
-    put_default(&fixture, "eth0", WAY_DEFAULT, IP_V6);
+    put_default(&fixture, "eth0", PATH_DEFAULT, IP_V6);
     assert_planned(&fixture, BASE);
-    put_default(&fixture, "wan0", WAY_DEFAULT, IP_V4);
+    put_default(&fixture, "wan0", PATH_DEFAULT, IP_V4);
     assert_planned(&fixture, BASE "; services.uplinks: the default route leads by wan0, which no "
                                   "pattern matches: answers to clients leave untranslated -> name "
                                   "it, or let them be found: auto");
@@ -378,17 +378,17 @@ static void all_is_found(void **state)
     find_all(&fixture);
     assert_planned(&fixture, "lo:4; services.uplinks: no interface leads to other hosts: nobody "
                              "outside of this node is served -> name it if there is one");
-    put_way(&fixture.ways, 2, NULL);
+    put_way(&fixture.paths, 2, NULL);
     uint32_t bridge = put_link(&fixture.links, "cni0", "bridge")->ifindex;
-    put_way(&fixture.ways, bridge, "10.244.3.0/24");
+    put_way(&fixture.paths, bridge, "10.244.3.0/24");
     struct link *port = put_link(&fixture.links, "port4", "veth");
     port->master = bridge;
     port->peer_away = true;
-    put_way(&fixture.ways, put_link(&fixture.links, "cali5", "veth")->ifindex, "10.244.0.9/32");
+    put_way(&fixture.paths, put_link(&fixture.links, "cali5", "veth")->ifindex, "10.244.0.9/32");
     put_link(&fixture.links, "tun6", "tun")->type = ARPHRD_NONE;
-    put_way(&fixture.ways, 6, NULL);
+    put_way(&fixture.paths, 6, NULL);
     put_link(&fixture.links, "gre7", "gre")->type = ARPHRD_IPGRE;
-    put_way(&fixture.ways, 7, NULL); /* not named, so no fault */
+    put_way(&fixture.paths, 7, NULL); /* not named, so no fault */
     assert_planned(&fixture, BASE " cni0:3 port4:2 port4:3 cali5:2 cali5:3 tun6:0b tun6:1b");
     put_pattern(&fixture.planning.config->services.uplinks, "cali5");
     fixture.planning.config->services.uplinks_auto = false;
@@ -399,9 +399,10 @@ static void pods_that_no_name_has_are_told(void **state)
 {
     (void)state;
     AUTOFIXTURE struct fixture fixture = begin();
-    put_way(&fixture.ways, put_link(&fixture.links, "cali3", "veth")->ifindex, "10.244.0.9/32");
-    put_way(&fixture.ways, put_link(&fixture.links, "cali4", "veth")->ifindex, "10.244.0.8/32");
-    put_way(&fixture.ways, put_link(&fixture.links, "docker5", "bridge")->ifindex, "172.17.0.0/16");
+    put_way(&fixture.paths, put_link(&fixture.links, "cali3", "veth")->ifindex, "10.244.0.9/32");
+    put_way(&fixture.paths, put_link(&fixture.links, "cali4", "veth")->ifindex, "10.244.0.8/32");
+    put_way(&fixture.paths, put_link(&fixture.links, "docker5", "bridge")->ifindex,
+            "172.17.0.0/16");
     assert_planned(&fixture, BASE "; services.podInterfaces: routes lead to pods by cali3, which "
                                   "no pattern matches (2 such interfaces) -> name it, or let them "
                                   "be found: auto");

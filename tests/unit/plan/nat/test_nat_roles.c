@@ -5,7 +5,7 @@
 
 struct fixture {
     struct planning planning;
-    struct sorted links, ways;
+    struct sorted links, paths;
     struct prefix pod_nets[2];
     size_t known;
 };
@@ -13,7 +13,7 @@ struct fixture {
 static struct fixture begin(void)
 {
     struct fixture fixture = { .links = SORTED(struct link, link_cmp),
-                               .ways = SORTED(struct link_way, link_way_cmp),
+                               .paths = SORTED(struct link_path, link_path_cmp),
                                .known = 2 };
     planning_begin(&fixture.planning);
     fixture.planning.config->services.uplinks_auto = true;
@@ -27,7 +27,7 @@ static void done(struct fixture *fixture)
 {
     planning_done(&fixture->planning);
     sorted_done(&fixture->links);
-    sorted_done(&fixture->ways);
+    sorted_done(&fixture->paths);
 }
 
 #define AUTOFIXTURE CLEANUP(done)
@@ -37,7 +37,7 @@ static struct link *add(struct fixture *fixture, const char *name, const char *k
 {
     struct link *link = put_link(&fixture->links, name, kind);
     if (net)
-        put_way(&fixture->ways, link->ifindex, *net ? net : NULL);
+        put_way(&fixture->paths, link->ifindex, *net ? net : NULL);
     return link;
 }
 
@@ -54,7 +54,7 @@ static void assert_role(const struct fixture *fixture, const char *name, enum na
     const struct link_facts facts = {
         .config = fixture->planning.config,
         .links = &fixture->links,
-        .ways = &fixture->ways,
+        .paths = &fixture->paths,
         .pod_nets = fixture->pod_nets,
         .pod_net_count = fixture->known,
     };
@@ -90,7 +90,7 @@ static void routed_pods(void **state) /* Calico, Cilium, Coil */
     assert_role(&fixture, "tap4", NAT_ROLE_POD);
     assert_role(&fixture, "dummy0", NAT_ROLE_NONE);
     assert_role(&fixture, "tunl0", NAT_ROLE_UPLINK);
-    put_way(&fixture.ways, link_named(&fixture.links, "cali1")->ifindex, NULL);
+    put_way(&fixture.paths, link_named(&fixture.links, "cali1")->ifindex, NULL);
     assert_role(&fixture, "cali1", NAT_ROLE_POD); /* it routes for others, and is a pod */
 }
 
@@ -131,7 +131,7 @@ static void bridged_pods(void **state) /* flannel, k3s, the bridge plugin */
     uint32_t cni = add(&fixture, "cni0", "bridge", "10.244.1.0/24")->ifindex;
     uint32_t docker = add(&fixture, "docker0", "bridge", "172.17.0.0/16")->ifindex;
     uint32_t flat = add(&fixture, "br0", "bridge", "")->ifindex;
-    put_way(&fixture.ways, flat, "10.244.2.0/24");
+    put_way(&fixture.paths, flat, "10.244.2.0/24");
     assert_role(&fixture, "docker0", NAT_ROLE_UPLINK); /* a network, and nobody on it yet */
     put_pod(&fixture, "vethp", NULL)->master = cni;
     put_pod(&fixture, "vethd", NULL)->master = docker;

@@ -28,37 +28,37 @@ static void the_nodes_own_address(void **state)
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
     const struct default_sources defaults = { ip_of("10.9.0.1"), ip_of("fd09::1") };
-    struct nat_svc0 way = plan_nat_svc0(&planning.facts, 7, &defaults);
-    assert_int_equal(way.ifindex, 7);
-    assert_ip(&way.v4, "10.9.0.1"); /* there is no Node object */
-    assert_ip(&way.v6, "fd09::1");
+    struct nat_svc0 path = plan_nat_svc0(&planning.facts, 7, &defaults);
+    assert_int_equal(path.ifindex, 7);
+    assert_ip(&path.v4, "10.9.0.1"); /* there is no Node object */
+    assert_ip(&path.v6, "fd09::1");
 
     put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {addresses: [\n"
                    "  {type: ExternalIP, address: 192.0.2.9},\n"
                    "  {type: InternalIP, address: 192.0.2.1}]}\n");
-    way = plan_nat_svc0(&planning.facts, 7, &defaults);
-    assert_ip(&way.v4, "192.0.2.1");
-    assert_ip(&way.v6, "fd09::1");
+    path = plan_nat_svc0(&planning.facts, 7, &defaults);
+    assert_ip(&path.v4, "192.0.2.1");
+    assert_ip(&path.v6, "fd09::1");
 
     /* What no interface has can be no source: the kernel would refuse the route. */
     struct sorted prefixes = SORTED(struct prefix, (compare_fn)prefix_cmp);
     put_local(&prefixes, "192.0.2.0/24");
     planning.facts.local_prefixes = &prefixes;
-    way = plan_nat_svc0(&planning.facts, 7, &defaults);
-    assert_ip(&way.v4, "10.9.0.1");
+    path = plan_nat_svc0(&planning.facts, 7, &defaults);
+    assert_ip(&path.v4, "10.9.0.1");
     put_local(&prefixes, "192.0.2.1/32");
-    way = plan_nat_svc0(&planning.facts, 7, &defaults);
-    assert_ip(&way.v4, "192.0.2.1");
+    path = plan_nat_svc0(&planning.facts, 7, &defaults);
+    assert_ip(&path.v4, "192.0.2.1");
     sorted_done(&prefixes);
 
-    way = plan_nat_svc0(&planning.facts, 7, &(struct default_sources){ 0 });
-    assert_int_equal(way.v6.family, IP_NONE);
+    path = plan_nat_svc0(&planning.facts, 7, &(struct default_sources){ 0 });
+    assert_int_equal(path.v6.family, IP_NONE);
 }
 
 struct table {
     struct sorted links, addresses;
     struct default_sources defaults;
-    const struct nat_svc0 *way;
+    const struct nat_svc0 *path;
 };
 
 static void table_done(struct table *table)
@@ -87,7 +87,7 @@ static void assert_sources(const struct table *table, const char *v4, const char
 {
     nat_interface_list list = { 0 };
     assert_int_equal(
-        plan_nat_interfaces(&table->links, &table->addresses, &table->defaults, table->way, &list),
+        plan_nat_interfaces(&table->links, &table->addresses, &table->defaults, table->path, &list),
         0);
     assert_int_equal(list.count, 2);
     assert_int_equal(list.items[0].ifindex, 1);
@@ -104,8 +104,8 @@ static void without_an_address_the_nodes(void **state)
     (void)state;
     AUTOTABLE struct table table = table_begin();
     assert_sources(&table, "-", "-");
-    const struct nat_svc0 way = { 7, ip_of("192.0.2.1"), ip_of("2001:db8::1") };
-    table.way = &way;
+    const struct nat_svc0 path = { 7, ip_of("192.0.2.1"), ip_of("2001:db8::1") };
+    table.path = &path;
     assert_sources(&table, "192.0.2.1", "2001:db8::1");
     put_address(&table.addresses, 1, "fd01::1");
     assert_sources(&table, "192.0.2.1", "fd01::1");

@@ -5,14 +5,14 @@
 
 struct fixture {
     struct planning planning;
-    struct sorted links, ways, addresses;
+    struct sorted links, paths, addresses;
     struct prefix pod_net;
 };
 
 static void begin(struct fixture *fixture)
 {
     *fixture = (struct fixture){ .links = SORTED(struct link, link_cmp),
-                                 .ways = SORTED(struct link_way, link_way_cmp),
+                                 .paths = SORTED(struct link_path, link_path_cmp),
                                  .addresses = SORTED(struct link_address, link_address_cmp) };
     planning_begin(&fixture->planning);
     assert_int_equal(prefix_parse("10.244.0.0/16", &fixture->pod_net), 0);
@@ -24,7 +24,7 @@ static void done(struct fixture *fixture)
 {
     planning_done(&fixture->planning);
     sorted_done(&fixture->links);
-    sorted_done(&fixture->ways);
+    sorted_done(&fixture->paths);
     sorted_done(&fixture->addresses);
 }
 
@@ -35,7 +35,7 @@ static void assert_planned(struct fixture *fixture, const char *expected)
     const struct link_facts facts = {
         .config = fixture->planning.config,
         .links = &fixture->links,
-        .ways = &fixture->ways,
+        .paths = &fixture->paths,
         .addresses = &fixture->addresses,
         .pod_nets = &fixture->pod_net,
         .pod_net_count = 1,
@@ -80,7 +80,7 @@ static void a_network_of_pods_at_a_bridge(void **state)
     put_pattern(&fixture.planning.config->services.uplinks, "eth*");
     put_link(&fixture.links, "eth0", "");
     const struct link *docker0 = put_link(&fixture.links, "docker0", "bridge");
-    put_way(&fixture.ways, docker0->ifindex, "10.244.3.0/24");
+    put_way(&fixture.paths, docker0->ifindex, "10.244.3.0/24");
     put_address(&fixture.addresses, docker0->ifindex, "10.244.3.1")->length = 24;
     assert_planned(
         &fixture,

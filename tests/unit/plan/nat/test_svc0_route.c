@@ -12,10 +12,10 @@ enum { SVC0 = 7 };
 
 static struct nat_svc0 the_way(void)
 {
-    struct nat_svc0 way = { .ifindex = SVC0 };
-    assert_int_equal(ip_parse("192.0.2.1", &way.v4), 0);
-    assert_int_equal(ip_parse("fd02::1", &way.v6), 0);
-    return way;
+    struct nat_svc0 path = { .ifindex = SVC0 };
+    assert_int_equal(ip_parse("192.0.2.1", &path.v4), 0);
+    assert_int_equal(ip_parse("fd02::1", &path.v6), 0);
+    return path;
 }
 
 /* The service "d/NAME" with port 80. */
@@ -76,12 +76,12 @@ static void guarded_addresses_lead_to_svc0(void **state)
                              "unreachable 2001:db8::1/128 proto 33\n"
                              "1990: not from all iif lo lookup 120 proto 33 (IPv4)\n"
                              "1990: not from all iif lo lookup 120 proto 33 (IPv6)\n");
-    struct nat_svc0 way = the_way();
-    planning.facts.nat_svc0 = &way;
+    struct nat_svc0 path = the_way();
+    planning.facts.nat_svc0 = &path;
     assert_guards(&planning, "main 10.96.0.1/32 dev if7 proto 33 src 192.0.2.1\n"
                              "main 198.51.100.1/32 dev if7 proto 33 src 192.0.2.1\n"
                              "main 2001:db8::1/128 dev if7 proto 33 src fd02::1 metric 1\n");
-    way.v4 = way.v6 = (struct ip){ 0 };
+    path.v4 = path.v6 = (struct ip){ 0 };
     assert_guards(&planning, "main 10.96.0.1/32 dev if7 proto 33\n"
                              "main 198.51.100.1/32 dev if7 proto 33\n"
                              "main 2001:db8::1/128 dev if7 proto 33 metric 1\n");
@@ -93,8 +93,8 @@ static void other_rules_are_preceded(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_svc0 way = the_way();
-    planning.facts.nat_svc0 = &way;
+    struct nat_svc0 path = the_way();
+    planning.facts.nat_svc0 = &path;
     planning.facts.other_rules = true;
     assert_guards(&planning, "");
     put_typed(&planning, "web", "LoadBalancer", "10.96.0.1", "", "{ip: \"" VIP6 "\"}");
@@ -126,8 +126,8 @@ static void an_address_of_another_proxy_is_left_out(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_svc0 way = the_way();
-    planning.facts.nat_svc0 = &way;
+    struct nat_svc0 path = the_way();
+    planning.facts.nat_svc0 = &path;
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
     put(&planning, "apiVersion: v1\nkind: Service\nmetadata: {name: other, namespace: d, labels:\n"
                    "  {service.kubernetes.io/service-proxy-name: x}}\n"
@@ -156,12 +156,12 @@ static void what_others_have_is_not_led(void **state)
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         AUTOPLANNING struct planning planning;
-        struct nat_svc0 way = the_way();
+        struct nat_svc0 path = the_way();
         planning_begin(&planning);
         add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
         put_typed(&planning, "web", cases[i].type, "10.96.0.1", cases[i].more, cases[i].ingress);
         assert_guards(&planning, "");
-        planning.facts.nat_svc0 = &way;
+        planning.facts.nat_svc0 = &path;
         assert_guards(&planning, cases[i].expected);
     }
 }
@@ -170,9 +170,9 @@ static void an_address_of_two_classes_is_ours(void **state)
 {
     (void)state;
     AUTOPLANNING struct planning planning;
-    struct nat_svc0 way = the_way();
+    struct nat_svc0 path = the_way();
     planning_begin(&planning);
-    planning.facts.nat_svc0 = &way;
+    planning.facts.nat_svc0 = &path;
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
     put_served(&planning, "a", "LoadBalancer", "10.96.0.1",
                "ports: [{port: 80}], loadBalancerClass: c", "{ip: " VIP "}");
@@ -189,11 +189,11 @@ static void single_addresses_do_not_move_the_lead(void **state)
 {
     (void)state;
     AUTOPLANNING struct planning planning;
-    struct nat_svc0 way = the_way();
+    struct nat_svc0 path = the_way();
     struct sorted prefixes = SORTED(struct prefix, (compare_fn)prefix_cmp);
     struct prefix local;
     planning_begin(&planning);
-    planning.facts.nat_svc0 = &way;
+    planning.facts.nat_svc0 = &path;
     planning.facts.local_prefixes = &prefixes;
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
     put_typed(&planning, "dns", "ClusterIP", "10.96.0.10", "", "");
@@ -208,8 +208,8 @@ static void drained_addresses_stay_led(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_svc0 way = the_way();
-    planning.facts.nat_svc0 = &way;
+    struct nat_svc0 path = the_way();
+    planning.facts.nat_svc0 = &path;
     put_typed(&planning, "web", "LoadBalancer", "None", "", "{ip: " VIP "}");
     assert_guards(&planning, ""); /* headless: NAT serves nothing of it */
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
@@ -224,8 +224,8 @@ static void cluster_ips_go_by_their_networks(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_svc0 way = the_way();
-    planning.facts.nat_svc0 = &way;
+    struct nat_svc0 path = the_way();
+    planning.facts.nat_svc0 = &path;
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
     put_typed(&planning, "in", "ClusterIP", "10.96.0.1", "", "");
     put_typed(&planning, "out", "ClusterIP", "10.200.0.1", "", "");
@@ -250,8 +250,8 @@ static void real_addresses_are_never_led_away(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_svc0 way = the_way();
-    planning.facts.nat_svc0 = &way;
+    struct nat_svc0 path = the_way();
+    planning.facts.nat_svc0 = &path;
     struct sorted prefixes = SORTED(struct prefix, (compare_fn)prefix_cmp);
     struct prefix local;
     assert_int_equal(prefix_parse("10.1.0.0/16", &local), 0);
@@ -279,8 +279,8 @@ static void memory_may_run_out(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_svc0 way = the_way();
-    planning.facts.nat_svc0 = &way;
+    struct nat_svc0 path = the_way();
+    planning.facts.nat_svc0 = &path;
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
     struct sorted rows;
     assert_int_equal(with_heap(0, plan_nets(&planning.facts, &rows, &planning.faults)), -ENOMEM);

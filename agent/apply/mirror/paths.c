@@ -6,7 +6,7 @@
  * Left out are routes that forward nothing, our own ones to svc0, and networks that every interface
  * has (link-local, multicast).
  */
-#include "apply/mirror/ways.h"
+#include "apply/mirror/paths.h"
 
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -96,38 +96,38 @@ static bool decode(const struct nlmsghdr *message, struct heard *ret_heard)
 }
 
 /* Returns 1 if it is new, 0, or -ENOMEM. */
-static int add(struct sorted *ways, const struct link_way *way)
+static int add(struct sorted *paths, const struct link_path *path)
 {
-    if (way->ifindex == 0 || sorted_find(ways, way))
+    if (path->ifindex == 0 || sorted_find(paths, path))
         return 0;
-    int r = sorted_put(ways, way);
+    int r = sorted_put(paths, path);
     return r < 0 ? r : 1;
 }
 
 /* The router itself, of a default route. */
-static int add_host(struct sorted *ways, uint32_t ifindex, const struct heard *heard,
+static int add_host(struct sorted *paths, uint32_t ifindex, const struct heard *heard,
                     const struct ip *router)
 {
     if (heard->net.length || router->family == IP_NONE)
         return 0;
-    const struct link_way way = { .ifindex = ifindex,
-                                  .kind = WAY_ROUTER,
-                                  .net = { *router, (uint8_t)ip_bits(router) } };
-    return add(ways, &way);
+    const struct link_path path = { .ifindex = ifindex,
+                                    .kind = PATH_ROUTER,
+                                    .net = { *router, (uint8_t)ip_bits(router) } };
+    return add(paths, &path);
 }
 
 /* A route by a router, or a default route. */
-static int add_router(struct sorted *ways, uint32_t ifindex, const struct heard *heard,
+static int add_router(struct sorted *paths, uint32_t ifindex, const struct heard *heard,
                       const struct ip *router)
 {
-    const struct link_way plain = { .ifindex = ifindex }, kind = {
+    const struct link_path plain = { .ifindex = ifindex }, kind = {
         .ifindex = ifindex,
-        .kind = heard->net.length ? WAY_VIA : WAY_DEFAULT,
+        .kind = heard->net.length ? WAY_VIA : PATH_DEFAULT,
         .net.ip.family = heard->net.ip.family,
     };
-    int fresh = add(ways, &plain), r = fresh < 0 ? fresh : add(ways, &kind);
+    int fresh = add(paths, &plain), r = fresh < 0 ? fresh : add(paths, &kind);
     fresh |= r;
-    r = r < 0 ? r : add_host(ways, ifindex, heard, router);
+    r = r < 0 ? r : add_host(paths, ifindex, heard, router);
     return r < 0 ? r : fresh | r;
 }
 
@@ -146,7 +146,7 @@ static struct ip router_of(const char *hop, size_t size, enum ip_family family)
 }
 
 /* Several next hops are routers, or networks behind several interfaces, which is as good. */
-static int add_hops(struct sorted *ways, const struct heard *heard)
+static int add_hops(struct sorted *paths, const struct heard *heard)
 {
     const struct nlattr *hops = heard->hops;
     const char *at = mnl_attr_get_payload(hops), *end = at + mnl_attr_get_payload_len(hops);
@@ -157,7 +157,7 @@ static int add_hops(struct sorted *ways, const struct heard *heard)
         if (hop.rtnh_len < sizeof(hop) || hop.rtnh_len > end - at)
             break;
         const struct ip router = router_of(at, hop.rtnh_len, heard->net.ip.family);
-        int r = add_router(ways, (uint32_t)hop.rtnh_ifindex, heard, &router);
+        int r = add_router(paths, (uint32_t)hop.rtnh_ifindex, heard, &router);
         if (r < 0)
             return r;
         fresh |= r;
@@ -166,24 +166,24 @@ static int add_hops(struct sorted *ways, const struct heard *heard)
     return fresh;
 }
 
-int ways_hear(struct sorted *ways, const struct nlmsghdr *message)
+int paths_hear(struct sorted *paths, const struct nlmsghdr *message)
 {
     struct heard heard;
     if (!decode(message, &heard))
         return 0;
     if (heard.hops)
-        return add_hops(ways, &heard);
+        return add_hops(paths, &heard);
     if (heard.gateway)
-        return add_router(ways, heard.ifindex, &heard, &heard.router);
+        return add_router(paths, heard.ifindex, &heard, &heard.router);
     if (ip_is_special(&heard.net.ip) ||
         (heard.net.ip.family == IP_V6 && heard.net.ip.bytes[0] == 0xff))
         return 0;
-    return add(ways, &(struct link_way){ .ifindex = heard.ifindex, .net = heard.net });
+    return add(paths, &(struct link_path){ .ifindex = heard.ifindex, .net = heard.net });
 }
 
 static int on_route(const struct nlmsghdr *row, void *context)
 {
-    return MIN(ways_hear(context, row), 0);
+    return MIN(paths_hear(context, row), 0);
 }
 
 /* What an interrupted dump told was true as well. */
@@ -192,23 +192,23 @@ static void restart(void *context)
     (void)context;
 }
 
-int dump_ways(struct nl_socket *socket, struct sorted *ret_ways)
+int dump_paths(struct nl_socket *socket, struct sorted *ret_paths)
 {
     static const uint8_t families[] = { AF_INET, AF_INET6 };
-    AUTOSORTED struct sorted ways = SORTED(struct link_way, link_way_cmp);
+    AUTOSORTED struct sorted paths = SORTED(struct link_path, link_path_cmp);
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         const struct rtmsg fixed = { .rtm_family = families[i], .rtm_type = RTN_UNICAST };
         struct nl_request request;
         nl_begin(&request, RTM_GETROUTE, 0, &fixed, sizeof(fixed));
-        int r = nl_dump(socket, &request, on_route, restart, &ways);
+        int r = nl_dump(socket, &request, on_route, restart, &paths);
         if (r < 0)
             return r;
     }
-    *ret_ways = TAKE_STRUCT(ways);
+    *ret_paths = TAKE_STRUCT(paths);
     return 0;
 }
 
-bool ways_may_end(const struct nlmsghdr *message)
+bool paths_may_end(const struct nlmsghdr *message)
 {
     const struct rtmsg *fixed = mnl_nlmsg_get_payload(message);
     bool replaces = message->nlmsg_flags & NLM_F_REPLACE;
@@ -216,25 +216,25 @@ bool ways_may_end(const struct nlmsghdr *message)
            fixed->rtm_dst_len == 0;
 }
 
-bool ways_may_move(const struct sorted *ways, const struct sorted *links, const struct link *link)
+bool paths_may_move(const struct sorted *paths, const struct sorted *links, const struct link *link)
 {
     const struct link *old = link_find(links, link->ifindex);
     return old && old->up != link->up &&
-           sorted_find(ways, &(struct link_way){ .ifindex = link->ifindex });
+           sorted_find(paths, &(struct link_path){ .ifindex = link->ifindex });
 }
 
 /* What is told as it is. */
-static bool is_of_default(const struct link_way *way)
+static bool is_of_default(const struct link_path *path)
 {
-    return way->kind == WAY_DEFAULT || way->kind == WAY_ROUTER;
+    return path->kind == PATH_DEFAULT || path->kind == PATH_ROUTER;
 }
 
 /* Puts those of one table into the other; returns how many are new there, or -ENOMEM. */
 static int copy_defaults(const struct sorted *from, struct sorted *to)
 {
     int count = 0;
-    sorted_each(const struct link_way, way, from) {
-        int r = is_of_default(way) ? add(to, way) : 0;
+    sorted_each(const struct link_path, path, from) {
+        int r = is_of_default(path) ? add(to, path) : 0;
         if (r < 0)
             return r;
         count += r;
@@ -242,36 +242,36 @@ static int copy_defaults(const struct sorted *from, struct sorted *to)
     return count;
 }
 
-int ways_take_defaults(struct sorted *ways, const struct sorted *fresh)
+int paths_take_defaults(struct sorted *paths, const struct sorted *fresh)
 {
-    int changed = copy_defaults(fresh, ways);
-    for (size_t i = ways->count; changed >= 0 && i-- > 0;) {
-        const struct link_way way = *(struct link_way *)sorted_at(ways, i);
-        if (!is_of_default(&way) || sorted_find(fresh, &way))
+    int changed = copy_defaults(fresh, paths);
+    for (size_t i = paths->count; changed >= 0 && i-- > 0;) {
+        const struct link_path path = *(struct link_path *)sorted_at(paths, i);
+        if (!is_of_default(&path) || sorted_find(fresh, &path))
             continue;
-        sorted_remove(ways, &way);
+        sorted_remove(paths, &path);
         changed = 1;
     }
     return MIN(changed, 1);
 }
 
-void ways_forget(struct sorted *ways, uint32_t ifindex)
+void paths_forget(struct sorted *paths, uint32_t ifindex)
 {
-    const struct link_way first = { .ifindex = ifindex };
-    size_t at = sorted_lower_bound(ways, &first);
-    while (at < ways->count) {
-        const struct link_way way = *(struct link_way *)sorted_at(ways, at);
-        if (way.ifindex != ifindex)
+    const struct link_path first = { .ifindex = ifindex };
+    size_t at = sorted_lower_bound(paths, &first);
+    while (at < paths->count) {
+        const struct link_path path = *(struct link_path *)sorted_at(paths, at);
+        if (path.ifindex != ifindex)
             return;
-        sorted_remove(ways, &way);
+        sorted_remove(paths, &path);
     }
 }
 
-int ways_keep_down(const struct sorted *ways, const struct sorted *links, struct sorted *fresh)
+int paths_keep_down(const struct sorted *paths, const struct sorted *links, struct sorted *fresh)
 {
-    sorted_each(const struct link_way, way, ways) {
-        const struct link *link = link_find(links, way->ifindex);
-        int r = link && !link->up ? sorted_put(fresh, way) : 0;
+    sorted_each(const struct link_path, path, paths) {
+        const struct link *link = link_find(links, path->ifindex);
+        int r = link && !link->up ? sorted_put(fresh, path) : 0;
         if (r < 0)
             return r;
     }

@@ -8,9 +8,9 @@
 struct nat_engine;
 
 /* Looks one after the other that found it amiss; IPv4, IPv6. */
-struct nat_own_ways {
+struct nat_own_paths {
     unsigned ruleless[2], away[2];
 };
 
 /* To be called about twice a second. */
-void nat_own_ways_look(struct nat_engine *engine);
+void nat_own_paths_look(struct nat_engine *engine);

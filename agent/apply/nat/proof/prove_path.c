@@ -113,8 +113,8 @@ static int check_parent(struct prover *prover, const struct nat_answer *answer)
                           texts[prover->children].kind);
 }
 
-int prover_no_way(struct prover *prover, const struct nat_probe *probe,
-                  const struct nat_answer *answer)
+int prover_no_path(struct prover *prover, const struct nat_probe *probe,
+                   const struct nat_answer *answer)
 {
     char where[64];
     (void)prover_differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
@@ -220,14 +220,14 @@ static bool is_service(uint32_t index)
 }
 
 /* The way there and back. */
-int prover_check_way(struct prover *prover, const struct nat_port *port,
-                     const struct nat_probe *probe, const struct nat_answer *answer)
+int prover_check_path(struct prover *prover, const struct nat_port *port,
+                      const struct nat_probe *probe, const struct nat_answer *answer)
 {
     const struct probe_origins *origins = prover->origins;
     char where[64], name[IF_NAMESIZE];
 
     if (answer->route != 0)
-        return prover_no_way(prover, probe, answer);
+        return prover_no_path(prover, probe, answer);
     if (check_own(prover, port, probe, answer) == 0)
         return 0;
     if (answer->out == 0)

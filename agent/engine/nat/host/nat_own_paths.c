@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The node's own ways; see nat_own_ways.h.
+ * The node's own ways; see nat_own_paths.h.
  *
  * `ip rule flush` takes away the rules that look up the tables main and default, and who has made
  * another order of them may leave out the one of local. Sessions that stand go on for a while by
@@ -8,7 +8,7 @@
  * some microseconds; rules are listed only where it finds no way. It has to be so twice, since
  * rules are made anew one by one.
  */
-#include "engine/nat/host/nat_own_ways.h"
+#include "engine/nat/host/nat_own_paths.h"
 
 #include <string.h>
 
@@ -89,14 +89,14 @@ static void look(struct nat_engine *engine, uint8_t family, struct faults *fault
     const size_t i = family == IP_V6;
     const struct ip *named = i ? &engine->node.named.v6 : &engine->node.named.v4;
     AUTOFAULTS struct faults away = { 0 };
-    if (is_lasting(&engine->own_ways.ruleless[i], tell_after, lacks_main(engine, family)))
+    if (is_lasting(&engine->own_paths.ruleless[i], tell_after, lacks_main(engine, family)))
         tell_ruleless(family, faults);
-    if (is_lasting(&engine->own_ways.away[i], i ? unique_after : tell_after,
+    if (is_lasting(&engine->own_paths.away[i], i ? unique_after : tell_after,
                    tell_led_away(engine, named, &away)))
         faults_take(faults, &away);
 }
 
-void nat_own_ways_look(struct nat_engine *engine)
+void nat_own_paths_look(struct nat_engine *engine)
 {
     AUTOFAULTS struct faults faults = { 0 };
     look(engine, IP_V4, &faults);
