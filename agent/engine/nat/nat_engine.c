@@ -25,7 +25,7 @@
 #include "base/ours.h"
 #include "engine/nat/nat_planning.h"
 #include "engine/nat/nat_state.h"
-#include "engine/nat/nat_turns.h"
+#include "engine/nat/nat_updates.h"
 #include "engine/nat/proof/nat_proving.h"
 #include "engine/nat/trace/trace.h"
 #include "faults/nat.h"
@@ -244,7 +244,7 @@ static int plan(struct engine *engine, struct round *round)
     int r = nat->work.node ? observe_node(nat, round) : 0;
     if (r < 0 || !nat->plane || !status_is_known(nat->status))
         return r;
-    return nat_turns_plan(nat, round);
+    return nat_updates_plan(nat, round);
 }
 
 static int write_nat(struct engine *engine, struct round *round)
@@ -252,7 +252,7 @@ static int write_nat(struct engine *engine, struct round *round)
     struct nat_engine *nat = to_nat(engine);
     if (!nat->plane || !status_is_known(nat->status))
         return 0;
-    return nat_turns_write(nat, round);
+    return nat_updates_write(nat, round);
 }
 
 /* Sets the time when what is not proved is tried again; a time that is set already stays. */
@@ -269,7 +269,7 @@ static void plan_retry(struct nat_engine *nat, int64_t now_ms)
 static void publish(struct engine *engine, struct round *round)
 {
     struct nat_engine *nat = to_nat(engine);
-    nat_state_drop_turns(nat);
+    nat_state_drop_updates(nat);
     vec_done(&nat->work.keys);
     nat->work = (struct nat_work){ 0 };
     if (round->error == 0 && !nat_proving_goes_on(nat))

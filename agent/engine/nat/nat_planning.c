@@ -2,7 +2,7 @@
 /*
  * The planning half of a NAT round; see nat_planning.h.
  *
- * Turns are planned first and written later (nat_turns.c), because the routes of addresses that
+ * Turns are planned first and written later (nat_updates.c), because the routes of addresses that
  * lose service are removed in between. Nothing is planned before all objects are known: if a
  * Service were read before its slices, it would refuse everybody.
  */
@@ -13,7 +13,7 @@
 #include "plan/nat/nat_update.h"
 
 /* Adds the addresses of a turn to the round; the caller sorts them once, after the last turn. */
-static int add_addresses(const struct nat_turn *turn, struct round *round)
+static int add_addresses(const struct nat_update *turn, struct round *round)
 {
     AUTOVEC ip_list lost = { 0 }, all = { 0 };
     int r = nat_row_losses(turn->before, turn->after, &lost);
@@ -33,7 +33,7 @@ static int add_turn(struct nat_engine *engine, struct nat_row *before, struct na
     CLEANUP(nat_row_freep) struct nat_row *fresh = after;
     if ((!before && !fresh) || (before && fresh && nat_row_equal(before, fresh)))
         return 0;
-    struct nat_turn turn = { before, fresh };
+    struct nat_update turn = { before, fresh };
     int r = add_addresses(&turn, round);
     if (r == 0)
         r = vec_push(&engine->turns, turn);
@@ -73,17 +73,17 @@ static int add_inherited(const struct nat_engine *engine, struct round *round)
     return 0;
 }
 
-int nat_turns_plan(struct nat_engine *engine, struct round *round)
+int nat_updates_plan(struct nat_engine *engine, struct round *round)
 {
     const struct node_facts facts = nat_state_facts(engine);
     struct nat_work *work = &engine->work;
     struct planning planning = { engine, round };
-    nat_state_drop_turns(engine);
+    nat_state_drop_updates(engine);
     int r = add_inherited(engine, round);
     if (r == 0)
         r = plan_nat_update(&facts, &engine->rows, work->all, &work->keys, take_planned, &planning);
     if (r < 0) {
-        nat_state_drop_turns(engine);
+        nat_state_drop_updates(engine);
         return r;
     }
     ip_list_unite(&round->losses);

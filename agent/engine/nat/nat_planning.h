@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plans the dirty Services of a round. Each one whose row changed becomes a turn, which is kept
- * until it is written (nat_turns.h).
+ * until it is written (nat_updates.h).
  */
 #pragma once
 
@@ -11,4 +11,4 @@
  * Plans what engine->work names into engine->turns. Adds the addresses that lose service, and
  * every address of a Service that changed, to the round. Returns 0, or -ENOMEM with no turns.
  */
-int nat_turns_plan(struct nat_engine *engine, struct round *round);
+int nat_updates_plan(struct nat_engine *engine, struct round *round);

@@ -24,16 +24,16 @@ void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup)
     nat_triggers_init(&engine->triggers);
 }
 
-void nat_state_drop_turns(struct nat_engine *engine)
+void nat_state_drop_updates(struct nat_engine *engine)
 {
-    vec_each(struct nat_turn, turn, &engine->turns)
+    vec_each(struct nat_update, turn, &engine->turns)
         nat_row_free(turn->after);
     vec_done(&engine->turns);
 }
 
 void nat_state_done(struct nat_engine *engine)
 {
-    nat_state_drop_turns(engine);
+    nat_state_drop_updates(engine);
     vec_each(struct nat_retired, retired, &engine->retired)
         nat_row_free(retired->row);
     vec_done(&engine->retired);

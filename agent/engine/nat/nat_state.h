@@ -29,7 +29,7 @@
 #include "loop/backoff.h"
 #include "plan/nat/nat.h"
 
-struct nat_turn {
+struct nat_update {
     struct nat_row *before, *after; /* before NULL: new; after NULL: gone */
 };
 
@@ -68,7 +68,7 @@ struct nat_engine {
     ip_list node_ports; /* the addresses they are served on, IPv4 first */
     struct sorted rows; /* struct nat_row *: as planned */
     struct nat_proofs proofs;
-    VEC(struct nat_turn) turns;      /* planned, and not written yet */
+    VEC(struct nat_update) turns;    /* planned, and not written yet */
     VEC(struct nat_retired) retired; /* their rows are not in `rows` any more */
     struct sorted unproved; /* struct nat_row *, borrowed from `rows`: proved again later */
     struct sorted to_prove; /* likewise: proved by the next slices (nat_proving.h) */
@@ -104,7 +104,7 @@ void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup)
 void nat_state_done(struct nat_engine *engine);
 
 /* Forgets what was planned and not written. */
-void nat_state_drop_turns(struct nat_engine *engine);
+void nat_state_drop_updates(struct nat_engine *engine);
 
 /* The facts about this node that the planner reads. */
 struct node_facts nat_state_facts(const struct nat_engine *engine);

@@ -98,7 +98,7 @@ static bool is_announced(const struct address_row *row)
 static int add_work(const struct route_engine *engine, const struct route_update *update,
                     struct route_work *work)
 {
-    vec_each(const struct address_turn, turn, &update->addresses) {
+    vec_each(const struct address_update, turn, &update->addresses) {
         int r = add_address_slots(engine, turn->before, &work->slots);
         if (r < 0)
             return r;
@@ -142,7 +142,7 @@ static void follow_update(struct route_engine *engine, const struct route_update
                           int64_t now_ms)
 {
     struct route_status *status = &engine->status->routes;
-    vec_each(const struct address_turn, turn, &update->addresses) {
+    vec_each(const struct address_update, turn, &update->addresses) {
         if (route_holds_follow(engine, &turn->address, turn->before, turn->after, now_ms) < 0)
             log_warning("no memory for an address's hold-down");
         count_row(status, turn->before, -1);
@@ -162,7 +162,7 @@ static void follow_update(struct route_engine *engine, const struct route_update
 static int report_update(struct route_engine *engine, struct route_update *update)
 {
     struct fault_book *book = engine->status->faults;
-    vec_each(struct address_turn, turn, &update->addresses) {
+    vec_each(struct address_update, turn, &update->addresses) {
         char text[IP_STRLEN];
         AUTOFREE char *group = text_format("address %s", ip_str(&turn->address, text));
         if (!group ||

@@ -59,7 +59,7 @@ bool plan_svc0_route(const struct node_facts *facts, const struct route_plan *pl
 
 void route_update_done(struct route_update *update)
 {
-    vec_each(struct address_turn, turn, &update->addresses) {
+    vec_each(struct address_update, turn, &update->addresses) {
         address_row_free(turn->before);
         faults_done(&turn->faults);
     }
@@ -83,7 +83,7 @@ struct draft {
 
 static void draft_done(struct draft *draft)
 {
-    vec_each(struct address_turn, turn, &draft->update.addresses) {
+    vec_each(struct address_update, turn, &draft->update.addresses) {
         address_row_free(turn->after);
         turn->before = NULL;
     }
@@ -136,8 +136,8 @@ static int draft_addresses(const struct route_plan *plan, const struct route_inp
     vec_each(const struct ip, address, addresses) {
         struct address_row key = { .address = *address }, *key_ptr = &key;
         struct address_row **before = sorted_find(&plan->addresses, &key_ptr);
-        (void)vec_push(&draft->update.addresses, (struct address_turn){ .address = *address });
-        struct address_turn *turn =
+        (void)vec_push(&draft->update.addresses, (struct address_update){ .address = *address });
+        struct address_update *turn =
             &draft->update.addresses.items[draft->update.addresses.count - 1];
         turn->before = before ? *before : NULL;
         if (inputs->node->config->routes.enabled)
@@ -190,7 +190,7 @@ static int batch_addresses(struct route_plan *plan, struct draft *draft, struct 
     batch->changes = calloc(draft->update.addresses.count + 1, sizeof(*batch->changes));
     if (!batch->changes)
         return -ENOMEM;
-    vec_each(struct address_turn, turn, &draft->update.addresses) {
+    vec_each(struct address_update, turn, &draft->update.addresses) {
         if (turn->after)
             batch->changes[batch->count++] = (struct sorted_change){ &turn->after, false };
         else if (turn->before)
@@ -290,7 +290,7 @@ int plan_routes(const struct route_inputs *inputs, struct route_plan *ret_plan,
     int r = route_plan_update(&plan, inputs, &everything, &update);
     if (r < 0)
         return r;
-    vec_each(struct address_turn, turn, &update.addresses)
+    vec_each(struct address_update, turn, &update.addresses)
         faults_take(faults, &turn->faults);
     faults_take(faults, &update.net_faults);
     *ret_plan = TAKE_STRUCT(plan);

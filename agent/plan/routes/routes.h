@@ -48,7 +48,7 @@ struct route_scope {
 };
 
 /* One address that was planned again. */
-struct address_turn {
+struct address_update {
     struct ip address;
     struct address_row *before; /* the row that was in the plan, owned by the update; NULL: none */
     struct address_row *after;  /* the row that is in the plan now, owned by the plan; NULL: none */
@@ -62,8 +62,8 @@ struct route_update {
      * moves routes of addresses that were not planned again.
      */
     bool all;
-    VEC(struct address_turn) addresses; /* sorted by address */
-    bool blocks, nets, direct;          /* all of these were planned again */
+    VEC(struct address_update) addresses; /* sorted by address */
+    bool blocks, nets, direct;            /* all of these were planned again */
     struct sorted blocks_before, nets_before;
     /*
      * Of other nodes' blocks, the rows that were planned again: as they were in the plan, and as

@@ -165,7 +165,7 @@ static void what_was_just_written_comes_first(void **state)
     for (unsigned i = 0; i < 20; i++) {
         char name[16];
         (void)snprintf(name, sizeof(name), "fresh-%02u", i);
-        const struct nat_turn turn = { NULL, add_row(engine, name, 200 + i) };
+        const struct nat_update turn = { NULL, add_row(engine, name, 200 + i) };
         assert_int_equal(vec_push(&engine->turns, turn), 0);
     }
     const unsigned proved = slice(engine);

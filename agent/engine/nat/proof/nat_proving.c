@@ -10,9 +10,9 @@
  * once: that of an address which a row lost, and every proof when a hook has lost its program.
  *
  * Until the source has synced, the maps may be newer than the rows, which come from the copy on
- * disk or from a part of the first lists (nat_turns.c leaves such Services alone). What such a row
- * does not find in the maps says nothing of the address: its inherited proof stays, or the first
- * pass that may remove routes would withdraw the address until it is proved again.
+ * disk or from a part of the first lists (nat_updates.c leaves such Services alone). What such a
+ * row does not find in the maps says nothing of the address: its inherited proof stays, or the
+ * first pass that may remove routes would withdraw the address until it is proved again.
  */
 #include "engine/nat/proof/nat_proving.h"
 
@@ -122,7 +122,7 @@ static int prove_row(struct nat_engine *engine, const struct nat_row *row,
 /* Proves what this pass has written; what there is no time for waits for the next slices. */
 static int prove_turns(struct nat_engine *engine, int64_t end_us, service_proof_list *changes)
 {
-    vec_each(const struct nat_turn, turn, &engine->turns) {
+    vec_each(const struct nat_update, turn, &engine->turns) {
         const struct nat_row *row = turn->after;
         if (!row)
             continue;

@@ -40,10 +40,10 @@ static int update(struct planning *planning, struct route_plan *plan, bool all,
     return route_plan_update(plan, &planning->inputs, &scope, ret_update);
 }
 
-static const struct address_turn *turn_of(const struct route_update *update, const char *address)
+static const struct address_update *turn_of(const struct route_update *update, const char *address)
 {
     struct ip ip = ip_of(address);
-    vec_each(const struct address_turn, turn, &update->addresses) {
+    vec_each(const struct address_update, turn, &update->addresses) {
         if (ip_equal(&turn->address, &ip))
             return turn;
     }

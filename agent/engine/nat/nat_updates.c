@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The writing half of a NAT round; see nat_turns.h.
+ * The writing half of a NAT round; see nat_updates.h.
  *
  * The turns are carried out, retired Services whose time has come are removed, and what was written
  * is proved. Only differences are written: a Service that did not change costs a comparison with
@@ -14,7 +14,7 @@
  * only adds: what an earlier agent left in the maps for a Service stays as it is, since the maps
  * may be newer than the copy. The proof of that Service shows whether maps and copy agree.
  */
-#include "engine/nat/nat_turns.h"
+#include "engine/nat/nat_updates.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -122,21 +122,21 @@ static int place_rows(struct nat_engine *engine)
     if (!changes)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        const struct nat_turn *turn = &engine->turns.items[i];
+        const struct nat_update *turn = &engine->turns.items[i];
         changes[i] = (struct sorted_change){ .item = turn->after ? &turn->after : &turn->before,
                                              .remove = !turn->after };
     }
     int r = sorted_merge(&engine->rows, changes, count);
     if (r < 0)
         return r;
-    vec_each(struct nat_turn, turn, &engine->turns) {
+    vec_each(struct nat_update, turn, &engine->turns) {
         if (turn->before)
             nat_proving_forget_row(engine, turn->before);
     }
     return 0;
 }
 
-static int enter(struct nat_engine *engine, const struct nat_turn *turn,
+static int enter(struct nat_engine *engine, const struct nat_update *turn,
                  service_proof_list *changes)
 {
     struct nat_retired *retired = retired_of(engine, turn->after);
@@ -149,7 +149,7 @@ static int enter(struct nat_engine *engine, const struct nat_turn *turn,
     return nat_proving_drop_lost(turn->before, turn->after, changes);
 }
 
-static int carry_out(struct nat_engine *engine, struct nat_turn *turn, int64_t now_ms,
+static int carry_out(struct nat_engine *engine, struct nat_update *turn, int64_t now_ms,
                      service_proof_list *changes)
 {
     const struct nat_row *any = turn->after ? turn->after : turn->before;
@@ -246,7 +246,7 @@ static int prove_again(struct nat_engine *engine, const struct sorted *rows)
 static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_list *changes)
 {
     const struct nat_work *work = &engine->work;
-    vec_each(struct nat_turn, turn, &engine->turns) {
+    vec_each(struct nat_update, turn, &engine->turns) {
         int r = carry_out(engine, turn, now_ms, changes);
         if (r < 0)
             return r;
@@ -283,7 +283,7 @@ static int write_and_prove(struct nat_engine *engine, struct round *round)
 /* Frees the old rows; the new ones are in `rows`. */
 static void end_turns(struct nat_engine *engine)
 {
-    vec_each(struct nat_turn, turn, &engine->turns)
+    vec_each(struct nat_update, turn, &engine->turns)
         nat_row_free(turn->before);
     vec_done(&engine->turns);
 }
@@ -302,7 +302,7 @@ static void note_written(struct nat_engine *engine)
 
 static bool any_comes_or_goes(const struct nat_engine *engine)
 {
-    vec_each(const struct nat_turn, turn, &engine->turns) {
+    vec_each(const struct nat_update, turn, &engine->turns) {
         if (!turn->before || !turn->after)
             return true;
     }
@@ -321,7 +321,7 @@ static uint32_t count_namespaces(const struct sorted *rows)
     return count;
 }
 
-int nat_turns_write(struct nat_engine *engine, struct round *round)
+int nat_updates_write(struct nat_engine *engine, struct round *round)
 {
     nat_proving_begin(engine);
     int r = place_rows(engine);

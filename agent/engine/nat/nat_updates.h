@@ -9,4 +9,4 @@
  * slice of what was written, and adds the addresses whose proof changed to the round. Returns 0, or
  * -errno; then everything must be planned again.
  */
-int nat_turns_write(struct nat_engine *engine, struct round *round);
+int nat_updates_write(struct nat_engine *engine, struct round *round);
