@@ -186,7 +186,7 @@ static void borrow_state(struct agent *agent)
         egress_engine_plan(engines_find(agent->engines, &egress_engine_ops));
     const struct pool_allocator *allocator =
         agent->pools ? pool_keeper_allocator(agent->pools) : NULL;
-    bool serves = nat_engine_plane(nat) != NULL;
+    bool serves = nat_engine_datapath(nat) != NULL;
     agent->api_state = (struct api_state){
         .status = &agent->status,
         .config = agent->config,

@@ -8,17 +8,17 @@
 static size_t live_refusals(void *context, enum egress_side side,
                             struct egress_refusal ret[static EGRESS_CAUSE_COUNT])
 {
-    const struct egress_plane *plane = egress_engine_plane(context);
+    const struct egress_datapath *datapath = egress_engine_datapath(context);
     const struct egress_gate *gate = egress_engine_gate(context);
     if (side == EGRESS_SIDE_CLIENT)
-        return plane ? egress_plane_refusals(plane, ret) : 0;
+        return datapath ? egress_datapath_refusals(datapath, ret) : 0;
     return gate ? egress_gate_refusals(gate, ret) : 0;
 }
 
 static uint64_t live_sent(void *context, const char *egress, const struct ip *gateway)
 {
-    const struct egress_plane *plane = egress_engine_plane(context);
-    return plane ? egress_plane_sent(plane, egress, gateway) : 0;
+    const struct egress_datapath *datapath = egress_engine_datapath(context);
+    return datapath ? egress_datapath_sent(datapath, egress, gateway) : 0;
 }
 
 static bool live_gateway(void *context, struct egress_gateway_use *ret_use)

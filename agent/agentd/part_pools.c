@@ -10,8 +10,8 @@
 static int each_owner(void *context, const struct ip *ip,
                       int (*each)(const char *namespace, const char *name, void *with), void *with)
 {
-    struct nat_plane *plane = nat_engine_plane(context);
-    return plane ? nat_plane_each_owner(plane, ip, each, with) : -ENODATA;
+    struct nat_datapath *datapath = nat_engine_datapath(context);
+    return datapath ? nat_datapath_each_owner(datapath, ip, each, with) : -ENODATA;
 }
 
 static int open_pools(struct agent *agent)

@@ -29,7 +29,7 @@ static bool live_counters(void *context, const char *namespace, const char *name
                           struct nat_counter *ret_counter)
 {
     struct engine *nat = context;
-    return nat_plane_counters(nat_engine_plane(nat), namespace, name, ret_counter);
+    return nat_datapath_counters(nat_engine_datapath(nat), namespace, name, ret_counter);
 }
 
 static int live_refusals(void *context, nat_refusal_list *ret_list)
@@ -40,7 +40,7 @@ static int live_refusals(void *context, nat_refusal_list *ret_list)
 static const char *live_service_name(void *context, uint32_t id, char buffer[static NAT_NAME_MAX])
 {
     struct engine *nat = context;
-    if (nat_plane_name(nat_engine_plane(nat), id, buffer) < 0)
+    if (nat_datapath_name(nat_engine_datapath(nat), id, buffer) < 0)
         buffer[0] = '\0';
     return buffer;
 }
@@ -50,13 +50,13 @@ static int live_each_flow(void *context, size_t limit,
                           void *each_context)
 {
     struct engine *nat = context;
-    return nat_plane_each_flow(nat_engine_plane(nat), limit, each, each_context);
+    return nat_datapath_each_flow(nat_engine_datapath(nat), limit, each, each_context);
 }
 
 static size_t live_maps(void *context, struct nat_map_use use[static NAT_MAP_COUNT])
 {
     struct engine *nat = context;
-    return nat_plane_maps(nat_engine_plane(nat), use);
+    return nat_datapath_maps(nat_engine_datapath(nat), use);
 }
 
 static int live_verify(void *context, nat_difference_list *ret_list)

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "apply/egress/datapath.h"
 #include "apply/egress/gateway/gateway.h"
-#include "apply/egress/plane.h"
 #include "apply/firewall/firewall.h"
 #include "apply/mirror/kernel.h"
 #include "apply/nat/hooks/hooks.h"
@@ -175,9 +175,9 @@ int cleanup_firewall(struct cleanup_counts *counts, struct faults *faults)
 static uint32_t remove_egress(const char *pins, struct faults *faults)
 {
     AUTOFREE char *flows = text_format("%s/egress-flows", pins);
-    uint32_t count = removed(egress_plane_unpin(pins), pins, faults);
+    uint32_t count = removed(egress_datapath_unpin(pins), pins, faults);
     count += removed(egress_gate_unpin(pins), pins, faults);
-    return count + removed(flows ? nat_plane_unpin(flows) : -ENOMEM, pins, faults);
+    return count + removed(flows ? nat_datapath_unpin(flows) : -ENOMEM, pins, faults);
 }
 
 int cleanup_nat(const char *pins, struct cleanup_counts *counts, struct faults *faults)
@@ -186,6 +186,6 @@ int cleanup_nat(const char *pins, struct cleanup_counts *counts, struct faults *
     counts->programs += removed(nat_hooks_remove_all(pins), "the programs", faults);
     counts->svc0 |= removed(svc0_remove(), "interface svc0", faults) > 0;
     counts->pins += pinned ? remove_egress(pins, faults) : 0;
-    counts->pins += pinned ? removed(nat_plane_unpin(pins), pins, faults) : 0;
+    counts->pins += pinned ? removed(nat_datapath_unpin(pins), pins, faults) : 0;
     return faults_none(faults) ? 0 : -EIO;
 }

@@ -9,7 +9,7 @@
 #include "plan/link_table.h"
 #include "plan/routes/route_inputs.h"
 
-struct nat_plane;
+struct nat_datapath;
 
 struct board {
     enum standing standing; /* standing/standing.h: whether this node takes part in service */
@@ -19,5 +19,5 @@ struct board {
     const struct sorted *service_proofs;         /* NAT: struct service_proof; NULL: likewise */
     const struct gateway_proofs *gateway_proofs; /* egress: of its gateway's addresses */
     const struct sorted *service_events; /* events: struct service_event *; NULL: no engine */
-    struct nat_plane *nat_plane; /* NAT: its data plane; NULL: NAT is off, or can't be had */
+    struct nat_datapath *nat_datapath; /* NAT: its data plane; NULL: NAT is off, or can't be had */
 };

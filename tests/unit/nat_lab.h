@@ -35,7 +35,7 @@ enum lab_row {
 }; /* in order of names */
 
 struct nat_lab {
-    struct nat_plane *plane;
+    struct nat_datapath *datapath;
     struct nat_row *rows[ROW_COUNT];
     struct sorted table; /* of the rows */
     struct prefix pod_nets[2], service_nets[2];
@@ -259,12 +259,12 @@ static inline void lab_attach(struct nat_lab *lab, size_t index, const char *nam
     (void)snprintf(it->name, sizeof(it->name), "%s", name);
 }
 
-static inline int lab_plane(struct nat_lab *lab)
+static inline int lab_datapath(struct nat_lab *lab)
 {
     static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 1 };
-    const struct nat_plane_options options = { .max_flows = 1024,
-                                               .max_services = 64,
-                                               .max_endpoints = 1024 };
+    const struct nat_datapath_options options = { .max_flows = 1024,
+                                                  .max_services = 64,
+                                                  .max_endpoints = 1024 };
     const struct nat_settings settings = {
         .pod_nets = lab->pod_nets,
         .service_nets = lab->service_nets,
@@ -278,17 +278,17 @@ static inline int lab_plane(struct nat_lab *lab)
     const struct ip local[] = { v4, v6 };
     AUTOFAULTS struct faults faults = { 0 };
 
-    int r = nat_plane_open(&options, &lab->plane, &faults);
+    int r = nat_datapath_open(&options, &lab->datapath, &faults);
     vec_each(const struct fault, fault, &faults.list)
         print_message("# %s: %s\n", fault->place, fault->message);
     if (r < 0)
         return r;
-    assert_int_equal(nat_plane_set(lab->plane, &settings, &faults), 0);
-    assert_int_equal(nat_plane_set_svc0(lab->plane, if_nametoindex("svc0"), mac), 0);
-    assert_int_equal(nat_plane_set_local(lab->plane, local, ARRAY_SIZE(local)), 0);
-    assert_int_equal(nat_plane_set_interface(lab->plane, 0, &v4, &v6, NAT_BACK_UNKNOWN), 0);
+    assert_int_equal(nat_datapath_set(lab->datapath, &settings, &faults), 0);
+    assert_int_equal(nat_datapath_set_svc0(lab->datapath, if_nametoindex("svc0"), mac), 0);
+    assert_int_equal(nat_datapath_set_local(lab->datapath, local, ARRAY_SIZE(local)), 0);
+    assert_int_equal(nat_datapath_set_interface(lab->datapath, 0, &v4, &v6, NAT_BACK_UNKNOWN), 0);
     for (enum lab_row i = 0; i < ROW_COUNT; i++)
-        assert_int_equal(nat_plane_write(lab->plane, lab->rows[i], &faults), 1);
+        assert_int_equal(nat_datapath_write(lab->datapath, lab->rows[i], &faults), 1);
     assert_true(faults_none(&faults));
     return 0;
 }
@@ -320,14 +320,14 @@ static inline int nat_lab_open(void **state)
     lab->origins.attachments = lab->attachments;
     lab->origins.attachment_count = 4;
     *state = lab;
-    return lab_plane(lab);
+    return lab_datapath(lab);
 }
 
 static inline int nat_lab_close(void **state)
 {
     struct nat_lab *lab = *state;
 
-    nat_plane_close(lab->plane);
+    nat_datapath_close(lab->datapath);
     sorted_done(&lab->table);
     for (enum lab_row i = 0; i < ROW_COUNT; i++)
         lab_row_free(lab->rows[i]);

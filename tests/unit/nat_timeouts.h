@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long flows live, for tests that open a plane. */
+/* How long flows live, for tests that open a datapath. */
 #pragma once
 
 #include "bpf/abi.h"

@@ -3,8 +3,8 @@
  * Tunnels that ask each packet's route for their other end (Calico's tunl0), for both sides of
  * egress: a packet that is given to one with a next hop is dropped there (bpf/nat/send.h).
  */
+#include "apply/egress/datapath_inside.h"
 #include "apply/egress/gateway/gateway_inside.h"
-#include "apply/egress/plane_inside.h"
 
 static void set(struct egress_control *control, const uint32_t *tunnels, size_t count)
 {
@@ -12,9 +12,10 @@ static void set(struct egress_control *control, const uint32_t *tunnels, size_t 
         __atomic_store_n(&control->by_route[i], i < count ? tunnels[i] : 0, __ATOMIC_RELEASE);
 }
 
-void egress_plane_set_by_route(struct egress_plane *plane, const uint32_t *tunnels, size_t count)
+void egress_datapath_set_by_route(struct egress_datapath *datapath, const uint32_t *tunnels,
+                                  size_t count)
 {
-    set(plane->control, tunnels, count);
+    set(datapath->control, tunnels, count);
 }
 
 void egress_gate_set_by_route(struct egress_gate *gate, const uint32_t *tunnels, size_t count)

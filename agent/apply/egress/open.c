@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Opening the plane of egress: the programs, the maps (pinned.h), and what they contain already.
+ * Opening the datapath of egress: the programs, the maps (pinned.h), and what they contain already.
  * Where they are lost, pods' flows are given their gateways anew, which are the same as long as the
  * sets are.
  *
@@ -18,8 +18,8 @@
 #include "apply/egress/client/ports.h"
 #include "apply/egress/client/seen_links.h"
 #include "apply/egress/client/sets.h"
+#include "apply/egress/datapath_inside.h"
 #include "apply/egress/pinned.h"
-#include "apply/egress/plane_inside.h"
 #include "apply/nat/hooks/programs.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/maps/walk.h"
@@ -31,63 +31,65 @@
 static const char *const names[] = { EGRESS_MAPS(EGRESS_MAP_NAME) };
 #undef EGRESS_MAP_NAME
 
-static struct bpf_map *map_of(const struct egress_plane *plane, enum egress_map_index map)
+static struct bpf_map *map_of(const struct egress_datapath *datapath, enum egress_map_index map)
 {
-    return bpf_object__find_map_by_name(plane->programs->obj, names[map]);
+    return bpf_object__find_map_by_name(datapath->programs->obj, names[map]);
 }
 
-static int map_arrays(struct egress_plane *plane)
+static int map_arrays(struct egress_datapath *datapath)
 {
     for (enum egress_map_index i = 0; i < EGRESS_MAP_COUNT; i++)
-        plane->fds[i] = map_of(plane, i) ? bpf_map__fd(map_of(plane, i)) : -1;
-    plane->policies.fd = plane->fds[EGRESS_MAP_ROUTES];
-    plane->control = pinned_map_array(map_of(plane, EGRESS_MAP_CONTROL));
-    plane->set_words = pinned_map_array(map_of(plane, EGRESS_MAP_SETS));
-    plane->gateways = pinned_map_array(map_of(plane, EGRESS_MAP_GATEWAYS));
-    plane->drops = pinned_map_array(map_of(plane, EGRESS_MAP_DROPS));
-    plane->set_limit = bpf_map__max_entries(map_of(plane, EGRESS_MAP_SETS));
-    return plane->control && plane->set_words && plane->gateways && plane->drops ? 0 : -ENOMEM;
+        datapath->fds[i] = map_of(datapath, i) ? bpf_map__fd(map_of(datapath, i)) : -1;
+    datapath->policies.fd = datapath->fds[EGRESS_MAP_ROUTES];
+    datapath->control = pinned_map_array(map_of(datapath, EGRESS_MAP_CONTROL));
+    datapath->set_words = pinned_map_array(map_of(datapath, EGRESS_MAP_SETS));
+    datapath->gateways = pinned_map_array(map_of(datapath, EGRESS_MAP_GATEWAYS));
+    datapath->drops = pinned_map_array(map_of(datapath, EGRESS_MAP_DROPS));
+    datapath->set_limit = bpf_map__max_entries(map_of(datapath, EGRESS_MAP_SETS));
+    return datapath->control && datapath->set_words && datapath->gateways && datapath->drops
+               ? 0
+               : -ENOMEM;
 }
 
-static int load(struct egress_plane *plane)
+static int load(struct egress_datapath *datapath)
 {
-    plane->programs = egress_client_programs__open();
-    if (!plane->programs)
+    datapath->programs = egress_client_programs__open();
+    if (!datapath->programs)
         return errno ? -errno : -ENOMEM;
-    int r = plane->folder ? pinned_prepare(plane->programs->obj, plane->folder) : 0;
+    int r = datapath->folder ? pinned_prepare(datapath->programs->obj, datapath->folder) : 0;
     if (r == 0)
-        r = egress_client_programs__load(plane->programs);
-    return r < 0 ? r : map_arrays(plane);
+        r = egress_client_programs__load(datapath->programs);
+    return r < 0 ? r : map_arrays(datapath);
 }
 
-static int adopt_set(struct egress_plane *plane, uint32_t id, char name[static NAT_NAME_MAX])
+static int adopt_set(struct egress_datapath *datapath, uint32_t id, char name[static NAT_NAME_MAX])
 {
     name[NAT_NAME_MAX - 1] = '\0';
-    if (id == 0 || id >= plane->set_limit || !plane->set_words[id] || !*name) {
-        (void)bpf_map_delete_elem(plane->fds[EGRESS_MAP_NAMES], &id);
+    if (id == 0 || id >= datapath->set_limit || !datapath->set_words[id] || !*name) {
+        (void)bpf_map_delete_elem(datapath->fds[EGRESS_MAP_NAMES], &id);
         return 0;
     }
     struct egress_installed_set set = {
         .egress = strdup(name),
-        .family = plane->set_words[id] & EGRESS_SET_V6 ? IP_V6 : IP_V4,
+        .family = datapath->set_words[id] & EGRESS_SET_V6 ? IP_V6 : IP_V4,
         .id = id,
     };
     if (!set.egress)
         return -ENOMEM;
-    int r = sorted_find(&plane->sets, &set) ? -EEXIST : sorted_put(&plane->sets, &set);
+    int r = sorted_find(&datapath->sets, &set) ? -EEXIST : sorted_put(&datapath->sets, &set);
     if (r < 0)
         free(set.egress);
     return r == -EEXIST ? 0 : r;
 }
 
-static int adopt_sets(struct egress_plane *plane)
+static int adopt_sets(struct egress_datapath *datapath)
 {
     AUTOWALK struct nat_walk walk;
-    nat_walk_start(&walk, plane->fds[EGRESS_MAP_NAMES], sizeof(uint32_t), NAT_NAME_MAX);
+    nat_walk_start(&walk, datapath->fds[EGRESS_MAP_NAMES], sizeof(uint32_t), NAT_NAME_MAX);
     int r;
     while ((r = nat_walk_next(&walk)) > 0) {
         for (uint32_t i = 0; i < walk.count; i++) {
-            r = adopt_set(plane, *(const uint32_t *)nat_walk_key(&walk, i),
+            r = adopt_set(datapath, *(const uint32_t *)nat_walk_key(&walk, i),
                           nat_walk_value(&walk, i));
             if (r < 0)
                 return r;
@@ -97,27 +99,27 @@ static int adopt_sets(struct egress_plane *plane)
 }
 
 /* A set without a name is one that a crash has left: nothing points to it any more. */
-static void clear_nameless(struct egress_plane *plane)
+static void clear_nameless(struct egress_datapath *datapath)
 {
-    for (uint32_t id = 1; id < plane->set_limit; id++) {
+    for (uint32_t id = 1; id < datapath->set_limit; id++) {
         bool named = false;
-        sorted_each(const struct egress_installed_set, set, &plane->sets)
+        sorted_each(const struct egress_installed_set, set, &datapath->sets)
             named |= set->id == id;
-        struct egress_gateway_value *places = &plane->gateways[(size_t)id * EGRESS_SET_MAX];
+        struct egress_gateway_value *places = &datapath->gateways[(size_t)id * EGRESS_SET_MAX];
         for (uint32_t i = 0; i < EGRESS_SET_MAX; i++) {
-            plane->generation = MAX(plane->generation, (uint32_t)(places[i].word >> 32));
+            datapath->generation = MAX(datapath->generation, (uint32_t)(places[i].word >> 32));
             if (!named)
                 __atomic_store_n(&places[i].word, 0, __ATOMIC_RELEASE);
         }
         if (!named)
-            plane->set_words[id] = 0;
+            datapath->set_words[id] = 0;
     }
 }
 
-static int adopt_pods(struct egress_plane *plane)
+static int adopt_pods(struct egress_datapath *datapath)
 {
     AUTOWALK struct nat_walk walk;
-    nat_walk_start(&walk, plane->fds[EGRESS_MAP_PODS], sizeof(struct nat_addr),
+    nat_walk_start(&walk, datapath->fds[EGRESS_MAP_PODS], sizeof(struct nat_addr),
                    sizeof(struct egress_pod_value));
     int r;
     while ((r = nat_walk_next(&walk)) > 0) {
@@ -131,8 +133,8 @@ static int adopt_pods(struct egress_plane *plane)
                 .since_ms = value->flags & EGRESS_POD_NEW ? 1 : 0,
                 .adopted = true,
             };
-            plane->policies.last = MAX(plane->policies.last, pod.policy);
-            r = sorted_put(&plane->pods, &pod);
+            datapath->policies.last = MAX(datapath->policies.last, pod.policy);
+            r = sorted_put(&datapath->pods, &pod);
             if (r < 0)
                 return r;
         }
@@ -140,20 +142,20 @@ static int adopt_pods(struct egress_plane *plane)
     return r;
 }
 
-static int adopt(struct egress_plane *plane)
+static int adopt(struct egress_datapath *datapath)
 {
-    int r = adopt_sets(plane);
+    int r = adopt_sets(datapath);
     if (r < 0)
         return r;
-    clear_nameless(plane);
-    r = egress_policies_adopt(&plane->policies);
+    clear_nameless(datapath);
+    r = egress_policies_adopt(&datapath->policies);
     if (r == 0)
-        r = adopt_pods(plane);
+        r = adopt_pods(datapath);
     if (r == 0)
-        r = egress_ports_adopt(plane);
+        r = egress_ports_adopt(datapath);
     if (r == 0)
-        r = egress_doors_adopt(plane);
-    return r < 0 ? r : egress_seen_adopt(plane);
+        r = egress_doors_adopt(datapath);
+    return r < 0 ? r : egress_seen_adopt(datapath);
 }
 
 static uint32_t set_of(const void *context, const char *egress, uint8_t family)
@@ -161,67 +163,68 @@ static uint32_t set_of(const void *context, const char *egress, uint8_t family)
     return egress_set_id(context, egress, family);
 }
 
-int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct faults *faults)
+int egress_datapath_open(const char *pins, struct egress_datapath **ret_datapath,
+                         struct faults *faults)
 {
     nat_programs_hear();
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = calloc(1, sizeof(*plane));
-    if (!plane)
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = calloc(1, sizeof(*datapath));
+    if (!datapath)
         return -ENOMEM;
-    plane->sets = (struct sorted)SORTED(struct egress_installed_set, egress_installed_set_cmp);
-    egress_policies_init(&plane->policies, -1, set_of, plane);
-    plane->pods = (struct sorted)SORTED(struct egress_installed_pod, egress_installed_pod_cmp);
-    plane->seen = (struct sorted)SORTED(uint32_t, egress_seen_cmp);
-    plane->doors = (struct sorted)SORTED(struct ip, egress_door_cmp);
-    plane->bridges = (struct sorted)SORTED(struct egress_port, egress_port_cmp);
-    plane->known_ms = INT64_MAX;
+    datapath->sets = (struct sorted)SORTED(struct egress_installed_set, egress_installed_set_cmp);
+    egress_policies_init(&datapath->policies, -1, set_of, datapath);
+    datapath->pods = (struct sorted)SORTED(struct egress_installed_pod, egress_installed_pod_cmp);
+    datapath->seen = (struct sorted)SORTED(uint32_t, egress_seen_cmp);
+    datapath->doors = (struct sorted)SORTED(struct ip, egress_door_cmp);
+    datapath->bridges = (struct sorted)SORTED(struct egress_port, egress_port_cmp);
+    datapath->known_ms = INT64_MAX;
     if (pins) {
-        plane->folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
-        if (!plane->folder)
+        datapath->folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
+        if (!datapath->folder)
             return -ENOMEM;
     }
-    int r = load(plane);
+    int r = load(datapath);
     if (r == 0)
-        r = adopt(plane);
+        r = adopt(datapath);
     if (r < 0) {
         pinned_explain(r, faults);
         return r;
     }
-    *ret_plane = TAKE_PTR(plane);
+    *ret_datapath = TAKE_PTR(datapath);
     return 0;
 }
 
-void egress_plane_close(struct egress_plane *plane)
+void egress_datapath_close(struct egress_datapath *datapath)
 {
-    if (!plane)
+    if (!datapath)
         return;
-    egress_client_programs__destroy(plane->twin);
-    egress_client_programs__destroy(plane->bare);
-    if (plane->programs) {
-        pinned_unmap_array(map_of(plane, EGRESS_MAP_CONTROL), plane->control);
-        pinned_unmap_array(map_of(plane, EGRESS_MAP_SETS), plane->set_words);
-        pinned_unmap_array(map_of(plane, EGRESS_MAP_GATEWAYS), plane->gateways);
-        pinned_unmap_array(map_of(plane, EGRESS_MAP_DROPS), plane->drops);
-        egress_client_programs__destroy(plane->programs);
+    egress_client_programs__destroy(datapath->twin);
+    egress_client_programs__destroy(datapath->bare);
+    if (datapath->programs) {
+        pinned_unmap_array(map_of(datapath, EGRESS_MAP_CONTROL), datapath->control);
+        pinned_unmap_array(map_of(datapath, EGRESS_MAP_SETS), datapath->set_words);
+        pinned_unmap_array(map_of(datapath, EGRESS_MAP_GATEWAYS), datapath->gateways);
+        pinned_unmap_array(map_of(datapath, EGRESS_MAP_DROPS), datapath->drops);
+        egress_client_programs__destroy(datapath->programs);
     }
-    sorted_each(struct egress_installed_set, set, &plane->sets)
+    sorted_each(struct egress_installed_set, set, &datapath->sets)
         free(set->egress);
-    sorted_done(&plane->sets);
-    egress_policies_done(&plane->policies);
-    sorted_done(&plane->pods);
-    sorted_done(&plane->seen);
-    sorted_done(&plane->bridges);
-    sorted_done(&plane->doors);
-    free(plane->folder);
-    free(plane);
+    sorted_done(&datapath->sets);
+    egress_policies_done(&datapath->policies);
+    sorted_done(&datapath->pods);
+    sorted_done(&datapath->seen);
+    sorted_done(&datapath->bridges);
+    sorted_done(&datapath->doors);
+    free(datapath->folder);
+    free(datapath);
 }
 
-int egress_plane_unpin(const char *pins)
+int egress_datapath_unpin(const char *pins)
 {
     return pinned_remove(pins, "egress");
 }
 
-void egress_plane_keep_pins(const struct egress_plane *plane, struct faults *faults)
+void egress_datapath_keep_pins(const struct egress_datapath *datapath, struct faults *faults)
 {
-    if (plane->folder)
-        pinned_keep(plane->programs->obj, plane->folder, faults);
+    if (datapath->folder)
+        pinned_keep(datapath->programs->obj, datapath->folder, faults);
 }

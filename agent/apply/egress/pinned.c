@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pinned maps of the planes of egress. libbpf takes over a pinned map of the same shape. One of
+ * Pinned maps of the datapaths of egress. libbpf takes over a pinned map of the same shape. One of
  * another shape is from another version of the agent; its pin is removed and its contents are lost.
  */
 #include "apply/egress/pinned.h"

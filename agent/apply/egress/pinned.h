@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both planes of egress do with the maps of their programs before and after loading. */
+/* What both datapaths of egress do with the maps of their programs before and after loading. */
 #pragma once
 
 #include <bpf/libbpf.h>

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "apply/egress/client/sets.h"
+#include "apply/egress/datapath_inside.h"
 #include "apply/egress/gateway/blocks.h"
 #include "apply/egress/gateway/gateway_inside.h"
-#include "apply/egress/plane_inside.h"
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/maps/addr.h"
-#include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 #include "base/macro.h"
 
@@ -34,10 +34,10 @@ static size_t refusals_of(const struct egress_drop_value *drops, struct egress_r
     return count;
 }
 
-size_t egress_plane_refusals(const struct egress_plane *plane,
-                             struct egress_refusal ret[static EGRESS_CAUSE_COUNT])
+size_t egress_datapath_refusals(const struct egress_datapath *datapath,
+                                struct egress_refusal ret[static EGRESS_CAUSE_COUNT])
 {
-    return refusals_of(plane->drops, ret);
+    return refusals_of(datapath->drops, ret);
 }
 
 size_t egress_gate_refusals(const struct egress_gate *gate,
@@ -46,12 +46,12 @@ size_t egress_gate_refusals(const struct egress_gate *gate,
     return refusals_of(gate->drops, ret);
 }
 
-uint64_t egress_plane_sent(const struct egress_plane *plane, const char *egress,
-                           const struct ip *gateway)
+uint64_t egress_datapath_sent(const struct egress_datapath *datapath, const char *egress,
+                              const struct ip *gateway)
 {
     const struct nat_addr addr = nat_addr_of(gateway);
-    uint32_t set = egress_set_id(plane, egress, gateway->family);
-    const struct egress_gateway_value *places = &plane->gateways[(size_t)set * EGRESS_SET_MAX];
+    uint32_t set = egress_set_id(datapath, egress, gateway->family);
+    const struct egress_gateway_value *places = &datapath->gateways[(size_t)set * EGRESS_SET_MAX];
     for (uint32_t i = 0; set && i < EGRESS_SET_MAX; i++) {
         if (places[i].word && memcmp(&places[i].addr, &addr, sizeof(addr)) == 0)
             return places[i].packets;

@@ -5,19 +5,19 @@
  */
 #pragma once
 
+#include "apply/egress/datapath.h"
 #include "apply/egress/gateway/gateway.h"
-#include "apply/egress/plane.h"
 #include "status/egress_status.h"
 
 /* Each cause that has occurred; returns how many. */
-size_t egress_plane_refusals(const struct egress_plane *plane,
-                             struct egress_refusal ret[static EGRESS_CAUSE_COUNT]);
+size_t egress_datapath_refusals(const struct egress_datapath *datapath,
+                                struct egress_refusal ret[static EGRESS_CAUSE_COUNT]);
 size_t egress_gate_refusals(const struct egress_gate *gate,
                             struct egress_refusal ret[static EGRESS_CAUSE_COUNT]);
 
 /* How many packets a gateway of an Egress was sent from this node since it is in the set. */
-uint64_t egress_plane_sent(const struct egress_plane *plane, const char *egress,
-                           const struct ip *gateway);
+uint64_t egress_datapath_sent(const struct egress_datapath *datapath, const char *egress,
+                              const struct ip *gateway);
 
 /* False: it is no client. */
 bool egress_gate_client_use(const struct egress_gate *gate, const struct ip *address,

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/egress/plane.h"
+#include "apply/egress/datapath.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -49,7 +49,7 @@ static void take_down(const struct egress_engine *egress)
     const struct config *config = egress->config;
     bool clients = config->egress.enabled, gateway = config->egress.gateway.enabled;
     int hooks = clients || gateway ? 0 : nat_hooks_remove(config->paths.bpf, NAT_LAYER_EGRESS);
-    int maps = clients ? 0 : egress_plane_unpin(config->paths.bpf);
+    int maps = clients ? 0 : egress_datapath_unpin(config->paths.bpf);
     int flows = gateway ? 0 : egress_gateway_take_down(config);
     if (hooks > 0 || maps > 0 || flows > 0)
         log_notice("egress of an earlier agent is taken down, as the configuration has it no more");
@@ -58,17 +58,18 @@ static void take_down(const struct egress_engine *egress)
 static int open_sides(struct egress_engine *egress, struct faults *faults)
 {
     const struct config *config = egress->config;
-    int r =
-        config->egress.enabled ? egress_plane_open(config->paths.bpf, &egress->plane, faults) : 0;
-    if (egress->plane)
-        egress_plane_set_homes(egress->plane, &egress->homes.homes);
+    int r = config->egress.enabled
+                ? egress_datapath_open(config->paths.bpf, &egress->datapath, faults)
+                : 0;
+    if (egress->datapath)
+        egress_datapath_set_homes(egress->datapath, &egress->homes.homes);
     if (r == 0 && config->egress.gateway.enabled)
-        r = egress_gateway_open(&egress->gateway, config, egress->board->nat_plane, faults);
-    if (r == 0 && (egress->plane || egress->gateway.gate))
+        r = egress_gateway_open(&egress->gateway, config, egress->board->nat_datapath, faults);
+    if (r == 0 && (egress->datapath || egress->gateway.gate))
         r = egress_hooks_open(egress);
     if (r < 0) {
         egress_gateway_close(&egress->gateway);
-        egress_plane_close(TAKE_PTR(egress->plane));
+        egress_datapath_close(TAKE_PTR(egress->datapath));
     }
     return r;
 }
@@ -101,7 +102,7 @@ static void close_egress(struct engine *engine)
     nat_hooks_close(egress->hooks);
     egress_prober_free(egress->prober);
     egress_gateway_close(&egress->gateway);
-    egress_plane_close(egress->plane);
+    egress_datapath_close(egress->datapath);
     egress_plan_done(&egress->plan);
     egress_reach_done(&egress->reach);
     egress_homes_done(&egress->homes);
@@ -110,7 +111,7 @@ static void close_egress(struct engine *engine)
     free(egress);
 }
 
-/* Where the plane can't be had, the engine does nothing and a fault says why; others go on. */
+/* Where the datapath can't be had, the engine does nothing and a fault says why; others go on. */
 static int open_egress(const struct engine_setup *setup, struct engine **ret_engine)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -139,7 +140,7 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
     int r = open_sides(egress, &faults);
     if (r < 0 && faults_none(&faults))
         fault_raise(&faults, "egress", egress_unavailable, .reason = strerror(-r));
-    if (egress->plane) {
+    if (egress->datapath) {
         r = egress_prober_new(setup, &egress->prober);
         if (r < 0)
             fault_raise(&faults, "egress", egress_probes_unavailable, .reason = strerror(-r));
@@ -206,7 +207,7 @@ static int plan_anew(struct egress_engine *egress, int64_t now_ms)
     if (r == 0)
         r = egress_reach_mark(&egress->reach, egress->kernel, &fresh, &away);
     if (r == 0 && egress->prober)
-        r = egress_prober_mark(egress->prober, egress->plane, &fresh, &silent);
+        r = egress_prober_mark(egress->prober, egress->datapath, &fresh, &silent);
     if (r < 0)
         return r;
     egress_plan_done(&egress->plan);
@@ -287,9 +288,9 @@ static int write_rows(struct egress_engine *egress, struct round *round)
     AUTOFAULTS struct faults faults = { 0 };
     const ip_list *addresses = &egress->touched.addresses;
     const struct sorted *pods = &egress->plan.pods, *known = &egress->plan.clients;
-    int clients = egress->plane ? egress_plane_write_pods(egress->plane, pods, addresses,
-                                                          round->may_remove, &faults)
-                                : 0;
+    int clients = egress->datapath ? egress_datapath_write_pods(egress->datapath, pods, addresses,
+                                                                round->may_remove, &faults)
+                                   : 0;
     int gateway = egress->gateway.gate
                       ? egress_gate_write_some(egress->gateway.gate, known, addresses,
                                                round->may_remove, &faults)
@@ -316,9 +317,9 @@ static int write_clients_side(struct egress_engine *egress, struct round *round,
         .known_ms = egress->prober ? egress_prober_known_ms(egress->prober) : INT64_MAX,
         .may_remove = round->may_remove,
     };
-    int r = egress_plane_write(egress->plane, &wanted, faults);
+    int r = egress_datapath_write(egress->datapath, &wanted, faults);
     if (r >= 0)
-        egress_plane_set(egress->plane, &settings);
+        egress_datapath_set(egress->datapath, &settings);
     return r;
 }
 
@@ -338,7 +339,7 @@ static int write_gateways_side(struct egress_engine *egress, const struct round 
 static int write_maps(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    int clients = egress->plane ? write_clients_side(egress, round, &faults) : 0;
+    int clients = egress->datapath ? write_clients_side(egress, round, &faults) : 0;
     int gateway = egress->gateway.gate ? write_gateways_side(egress, round, &faults) : 0;
     egress_report(egress, "maps", &faults);
     egress->left_out = false;
@@ -382,7 +383,7 @@ static int write_egress(struct engine *engine, struct round *round)
         return 0;
     const bool looks = egress->dirty || egress->moved || has_rows(egress) ||
                        round->now_ms >= egress->homes.retry_ms;
-    int r = egress->plane && looks ? egress_homes_follow(egress, round) : 0;
+    int r = egress->datapath && looks ? egress_homes_follow(egress, round) : 0;
     if (r < 0)
         return r;
     if (egress->dirty)
@@ -428,9 +429,9 @@ bool egress_engine_carries(const struct engine *engine, uint32_t ifindex)
     return egress_hooks_carry(read_engine(engine), ifindex);
 }
 
-const struct egress_plane *egress_engine_plane(const struct engine *engine)
+const struct egress_datapath *egress_engine_datapath(const struct engine *engine)
 {
-    return read_engine(engine)->plane;
+    return read_engine(engine)->datapath;
 }
 
 const struct egress_gate *egress_engine_gate(const struct engine *engine)

@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "apply/egress/datapath.h"
 #include "apply/egress/gateway/gateway.h"
-#include "apply/egress/plane.h"
 #include "engine/engine.h"
 #include "plan/egress/egress.h"
 #include "plan/nat/trace.h"
@@ -18,7 +18,7 @@ extern const struct engine_ops egress_engine_ops;
 /* As planned last; NULL: neither side of egress works here. */
 const struct egress_plan *egress_engine_plan(const struct engine *engine);
 /* The two sides' maps; NULL: that side is off, or can't be had. */
-const struct egress_plane *egress_engine_plane(const struct engine *engine);
+const struct egress_datapath *egress_engine_datapath(const struct engine *engine);
 const struct egress_gate *egress_engine_gate(const struct engine *engine);
 /* Whether the client's programs are on an interface of a pod, or no pod here needs them. */
 bool egress_engine_carries(const struct engine *engine, uint32_t ifindex);

@@ -2,8 +2,8 @@
 /*
  * The gateway's side; see egress_gateway.h.
  *
- * A gateway's flows are in the plane of service NAT. Where NAT is off the gateway opens a plane of
- * its own, without any hooks, whose tables of Services are as small as they get.
+ * A gateway's flows are in the datapath of service NAT. Where NAT is off the gateway opens a
+ * datapath of its own, without any hooks, whose tables of Services are as small as they get.
  */
 #include "engine/egress/egress_gateway.h"
 
@@ -37,17 +37,17 @@ static int open_own(struct egress_gateway_side *side, const struct config *confi
                     struct faults *faults)
 {
     AUTOFREE char *pins = own_pins(config);
-    const struct nat_plane_options options = {
+    const struct nat_datapath_options options = {
         .pins = pins,
         .max_flows = config->services.max_flows,
         .max_services = FEW,
         .max_endpoints = FEW,
     };
-    return pins ? nat_plane_open(&options, &side->own, faults) : -ENOMEM;
+    return pins ? nat_datapath_open(&options, &side->own, faults) : -ENOMEM;
 }
 
 int egress_gateway_open(struct egress_gateway_side *side, const struct config *config,
-                        struct nat_plane *nat, struct faults *faults)
+                        struct nat_datapath *nat, struct faults *faults)
 {
     int r = nat ? 0 : open_own(side, config, faults);
     if (r < 0)
@@ -62,7 +62,7 @@ int egress_gateway_open(struct egress_gateway_side *side, const struct config *c
 void egress_gateway_close(struct egress_gateway_side *side)
 {
     egress_gate_close(side->gate);
-    nat_plane_close(side->own);
+    nat_datapath_close(side->own);
     *side = (struct egress_gateway_side){ 0 };
 }
 
@@ -71,7 +71,7 @@ int egress_gateway_take_down(const struct config *config)
     AUTOFREE char *pins = own_pins(config);
     if (!pins)
         return -ENOMEM;
-    int maps = egress_gate_unpin(config->paths.bpf), flows = nat_plane_unpin(pins);
+    int maps = egress_gate_unpin(config->paths.bpf), flows = nat_datapath_unpin(pins);
     if (maps < 0)
         return maps;
     return flows < 0 ? flows : maps + flows;
@@ -92,13 +92,13 @@ static void set_sources(struct egress_gate_settings *settings, const struct conf
     }
 }
 
-/* The plane's timeouts and sizes. */
+/* The datapath's timeouts and sizes. */
 static int follow_own(struct egress_gateway_side *side, const struct node_facts *facts)
 {
     AUTOFAULTS struct faults not_ours = { 0 };
     CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
     int r = side->own ? plan_nat_settings(facts, &settings, &not_ours) : 0;
-    return r < 0 || !side->own ? r : nat_plane_set(side->own, &settings, &not_ours);
+    return r < 0 || !side->own ? r : nat_datapath_set(side->own, &settings, &not_ours);
 }
 
 /* Of addresses that the configuration names the fabric has routes, or a proof says that it has not.
@@ -157,7 +157,7 @@ static void sweep(struct egress_gateway_side *side, int64_t now_ms)
     int64_t pause_ms = 0;
     if (!side->own || now_ms < side->sweep_ms)
         return;
-    int r = nat_plane_sweep(side->own, now_ms, &pause_ms);
+    int r = nat_datapath_sweep(side->own, now_ms, &pause_ms);
     side->sweep_ms = now_ms + (r < 0 ? SWEEP_AGAIN_MS : MAX(pause_ms, SWEEP_LEAST_MS));
 }
 

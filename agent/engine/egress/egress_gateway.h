@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gateway's side of the egress engine: the plane of flows, the program, who its clients are,
+ * The gateway's side of the egress engine: the datapath of flows, the program, who its clients are,
  * and where they reach it. Internal to engine/egress/.
  */
 #pragma once
@@ -11,7 +11,7 @@
 #include "plan/egress/egress.h"
 
 struct egress_gateway_side {
-    struct nat_plane *own;    /* where service NAT is off: the flows */
+    struct nat_datapath *own; /* where service NAT is off: the flows */
     struct egress_gate *gate; /* NULL: this node is no gateway, or it can't be had */
     struct egress_gate_settings settings;
     int64_t sweep_ms; /* monotonic; of `own`, the next slice */
@@ -21,9 +21,9 @@ struct egress_gateway_side {
     int64_t retired_ms; /* monotonic; until then it is no fault that it serves no Egress; 0: over */
 };
 
-/* Opens the plane; `nat` is service NAT's, or NULL. Returns 0 or -errno with a fault. */
+/* Opens the datapath; `nat` is service NAT's, or NULL. Returns 0 or -errno with a fault. */
 int egress_gateway_open(struct egress_gateway_side *side, const struct config *config,
-                        struct nat_plane *nat, struct faults *faults);
+                        struct nat_datapath *nat, struct faults *faults);
 void egress_gateway_close(struct egress_gateway_side *side);
 
 /* Takes away what an earlier agent has left of a gateway. Returns how much, or -errno. */

@@ -191,7 +191,7 @@ static int choose_all(struct egress_engine *egress)
     AUTOSORTED struct sorted fresh = SORTED(struct egress_home, egress_home_cmp);
     sorted_each(struct egress_pod *, pod, &egress->plan.pods) {
         const struct ip *address = &(*pod)->address;
-        const uint32_t before = egress_plane_port_of(egress->plane, address);
+        const uint32_t before = egress_datapath_port_of(egress->datapath, address);
         const struct egress_home home = {
             *address, (*pod)->is_client ? plan_home(&egress->homes.found, address, before) : 0
         };

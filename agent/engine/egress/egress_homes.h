@@ -16,7 +16,7 @@ struct egress_homes {
     struct nl_socket *socket; /* NULL: nothing had to be read yet */
     struct sorted ports;      /* struct egress_home_port, of homes.c */
     struct sorted found;      /* struct port_address: of clients alone */
-    struct sorted homes;      /* struct egress_home: what the plane is told */
+    struct sorted homes;      /* struct egress_home: what the datapath is told */
     struct backoff retry;
     int64_t retry_ms; /* monotonic; INT64_MAX: the port of no client is gone */
 };

@@ -47,26 +47,27 @@ static int program_fd(void *context, enum nat_hook hook, bool bare)
 {
     struct egress_engine *egress = context;
     return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program(egress->gateway.gate, bare)
-                                          : egress_plane_program(egress->plane, hook, bare);
+                                          : egress_datapath_program(egress->datapath, hook, bare);
 }
 
 static uint32_t program_id(void *context, enum nat_hook hook, bool bare)
 {
     struct egress_engine *egress = context;
-    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program_id(egress->gateway.gate, bare)
-                                          : egress_plane_program_id(egress->plane, hook, bare);
+    return hook == EGRESS_HOOK_GATEWAY_IN
+               ? egress_gate_program_id(egress->gateway.gate, bare)
+               : egress_datapath_program_id(egress->datapath, hook, bare);
 }
 
 static int leader_fd(void *context, enum nat_hook hook, bool bare)
 {
-    struct nat_plane *plane = ((struct egress_engine *)context)->board->nat_plane;
-    return plane ? nat_plane_program(plane, leader_of(hook), bare) : -1;
+    struct nat_datapath *datapath = ((struct egress_engine *)context)->board->nat_datapath;
+    return datapath ? nat_datapath_program(datapath, leader_of(hook), bare) : -1;
 }
 
 static uint32_t leader_id(void *context, enum nat_hook hook, bool bare)
 {
-    const struct nat_plane *plane = ((struct egress_engine *)context)->board->nat_plane;
-    return plane ? nat_plane_program_id(plane, leader_of(hook), bare) : 0;
+    const struct nat_datapath *datapath = ((struct egress_engine *)context)->board->nat_datapath;
+    return datapath ? nat_datapath_program_id(datapath, leader_of(hook), bare) : 0;
 }
 
 int egress_hooks_open(struct egress_engine *egress)
@@ -85,14 +86,14 @@ int egress_hooks_open(struct egress_engine *egress)
 /* Whether pods that are not known must not leave the cluster. */
 static bool holds(const struct egress_engine *egress)
 {
-    return egress->plane && egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD;
+    return egress->datapath && egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD;
 }
 
 /* Whether a pod here may have to use a gateway. */
 static bool has_clients(const struct egress_engine *egress)
 {
-    if (!egress->plane || holds(egress))
-        return egress->plane;
+    if (!egress->datapath || holds(egress))
+        return egress->datapath;
     sorted_each(struct egress_pod *, pod, &egress->plan.pods) {
         if ((*pod)->is_client)
             return true;
@@ -103,7 +104,7 @@ static bool has_clients(const struct egress_engine *egress)
 /* Whether no packet of a pod has to be looked at. */
 static bool is_idle(const struct egress_engine *egress)
 {
-    if (!egress->plane)
+    if (!egress->datapath)
         return true;
     sorted_each(struct egress_set *const, set, &egress->plan.sets) {
         if ((*set)->gateways.count)
@@ -167,8 +168,8 @@ static void tell_tunnels(const struct egress_engine *egress, const nat_attachmen
         if (it->by_route && it->hook == NAT_HOOK_UPLINK_IN && count < NAT_MAX_BY_ROUTE)
             tunnels[count++] = it->ifindex;
     }
-    if (egress->plane)
-        egress_plane_set_by_route(egress->plane, tunnels, count);
+    if (egress->datapath)
+        egress_datapath_set_by_route(egress->datapath, tunnels, count);
     if (egress->gateway.gate)
         egress_gate_set_by_route(egress->gateway.gate, tunnels, count);
 }
@@ -193,11 +194,11 @@ static int list_hooks(const struct egress_engine *egress, nat_attachment_list *r
         .addresses = kernel_link_addresses(egress->kernel),
         .pod_nets = settings.pod_nets,
         .pod_net_count = settings.pod_net_count,
-        .without_pods = !egress->plane,
+        .without_pods = !egress->datapath,
     };
     r = push_lo(egress, ret_wanted);
     if (r == 0)
-        r = plan_nat_hooks(&known, &all, egress->board->nat_plane ? &not_ours : faults);
+        r = plan_nat_hooks(&known, &all, egress->board->nat_datapath ? &not_ours : faults);
     if (r == 0)
         r = plan_egress_ports(known.links, &all, ports);
     vec_each(const struct nat_attachment, it, &all) {
@@ -239,7 +240,7 @@ static int tell_guard(const struct egress_engine *egress)
         if (r < 0)
             return r;
     }
-    return egress_plane_see(egress->plane, &seen);
+    return egress_datapath_see(egress->datapath, &seen);
 }
 
 int egress_hooks_follow(struct egress_engine *egress, struct round *round)
@@ -252,8 +253,8 @@ int egress_hooks_follow(struct egress_engine *egress, struct round *round)
     int r = tell_guard(egress); /* who has his program already goes on when the guard comes */
     if (r >= 0)
         r = list_hooks(egress, &wanted, &ports, &interfaces);
-    if (r == 0 && egress->plane)
-        r = egress_plane_set_ports(egress->plane, &ports);
+    if (r == 0 && egress->datapath)
+        r = egress_datapath_set_ports(egress->datapath, &ports);
     if (r >= 0)
         r = nat_hooks_sync(egress->hooks, wanted.items, wanted.count, &repairs, &faults);
     if (r < 0)

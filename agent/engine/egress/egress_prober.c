@@ -221,7 +221,7 @@ static enum probe_verdict known_before(enum egress_gateway_memory memory)
     }
 }
 
-static int take_over(struct egress_prober *prober, const struct egress_plane *plane,
+static int take_over(struct egress_prober *prober, const struct egress_datapath *datapath,
                      const struct egress_plan *plan)
 {
     bool idle = prober->probes.gateways.count == 0;
@@ -234,7 +234,8 @@ static int take_over(struct egress_prober *prober, const struct egress_plane *pl
                 r = -EAGAIN;
             if (r == 0)
                 r = probes_add(&prober->probes, &gateway->address,
-                               known_before(egress_plane_memory(plane, &gateway->address)), secret);
+                               known_before(egress_datapath_memory(datapath, &gateway->address)),
+                               secret);
             if (r < 0)
                 return r;
         }
@@ -324,10 +325,10 @@ static void mark_set(const struct probes *probes, unsigned port, struct egress_s
     }
 }
 
-int egress_prober_mark(struct egress_prober *prober, const struct egress_plane *plane,
+int egress_prober_mark(struct egress_prober *prober, const struct egress_datapath *datapath,
                        const struct egress_plan *plan, struct faults *faults)
 {
-    int r = take_over(prober, plane, plan);
+    int r = take_over(prober, datapath, plan);
     if (r < 0)
         return r;
     sorted_each(struct egress_set *const, set, &plan->sets)

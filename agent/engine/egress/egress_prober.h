@@ -11,7 +11,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "apply/egress/plane.h"
+#include "apply/egress/datapath.h"
 #include "base/fault.h"
 #include "config/config.h"
 #include "engine/engine.h"
@@ -35,10 +35,10 @@ bool egress_prober_moved(const struct egress_prober *prober);
 /*
  * Takes over the gateways of a new plan, and marks those that are silent or say that they leave, in
  * the plan. Where no gateway of a set answers, nobody knows whether they all are gone or the way to
- * them is: then they are used as they are. A fault for each that is silent. What the plane says of
- * a gateway that is not known yet is from an earlier agent. Returns 0 or -errno.
+ * them is: then they are used as they are. A fault for each that is silent. What the datapath says
+ * of a gateway that is not known yet is from an earlier agent. Returns 0 or -errno.
  */
-int egress_prober_mark(struct egress_prober *prober, const struct egress_plane *plane,
+int egress_prober_mark(struct egress_prober *prober, const struct egress_datapath *datapath,
                        const struct egress_plan *plan, struct faults *faults);
 
 /* Up to when all gateways have learned of new clients, monotonic; INT64_MAX: all do. */

@@ -86,7 +86,7 @@ static void tell_uplinks(const struct egress_engine *egress, size_t at, struct f
 static void tell_family(const struct egress_engine *egress, size_t at, struct faults *faults)
 {
     const enum ip_family family = families[at].family;
-    const bool clients = egress->plane && has_clients(egress, family);
+    const bool clients = egress->datapath && has_clients(egress, family);
     const bool elsewhere = is_told_elsewhere(egress);
     if (is_off(families[at].all)) { /* a gateway in a pod needs no forwarding */
         if (clients && !elsewhere)

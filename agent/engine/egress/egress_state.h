@@ -2,8 +2,8 @@
 /* What the egress engine is made of, for the files that make it up. Internal to engine/egress/. */
 #pragma once
 
+#include "apply/egress/datapath.h"
 #include "apply/egress/gateway/gateway.h"
-#include "apply/egress/plane.h"
 #include "apply/nat/hooks/hooks.h"
 #include "engine/egress/egress_gateway.h"
 #include "engine/egress/egress_homes.h"
@@ -34,11 +34,11 @@ struct egress_engine {
     struct status *status;
     struct board *board;
 
-    struct egress_plane *plane; /* the clients' side; NULL: off, or it can't be had */
+    struct egress_datapath *datapath; /* the clients' side; NULL: off, or it can't be had */
     struct egress_gateway_side gateway;
     struct egress_reach reach;
     struct egress_homes homes;
-    struct egress_prober *prober; /* with `plane` */
+    struct egress_prober *prober; /* with `datapath` */
     struct nat_hooks *hooks;
     struct egress_plan plan;
     nat_attachment_list attached; /* wanted at the last round, sorted */

@@ -190,7 +190,7 @@ static int trace_client(struct egress_engine *egress, const struct trace_questio
 {
     const struct nat_packet packet = egress_trace_packet(question);
     struct egress_told_client told;
-    int r = egress_plane_ask(egress->plane, &packet, ifindex, &told);
+    int r = egress_datapath_ask(egress->datapath, &packet, ifindex, &told);
     if (r < 0)
         return r;
     if (told.found == EGRESS_TOLD_PASSED && !(told.flags & EGRESS_TOLD_POD))
@@ -215,7 +215,7 @@ int egress_trace(void *context, const struct trace_question *question, uint32_t 
                  struct trace *trace)
 {
     struct egress_engine *egress = context;
-    if (egress->plane && has_program(egress, ifindex, EGRESS_HOOK_CLIENT_IN))
+    if (egress->datapath && has_program(egress, ifindex, EGRESS_HOOK_CLIENT_IN))
         return trace_client(egress, question, ifindex, trace);
     if (egress->gateway.gate && has_program(egress, ifindex, EGRESS_HOOK_GATEWAY_IN))
         return egress_trace_gateway(egress, question, ifindex, trace);

@@ -42,12 +42,12 @@ static bool look_at_pins(void *context, int64_t now_ms)
     struct egress_engine *egress = context;
     AUTOFAULTS struct faults faults = { 0 };
     (void)now_ms;
-    if (egress->plane)
-        egress_plane_keep_pins(egress->plane, &faults);
+    if (egress->datapath)
+        egress_datapath_keep_pins(egress->datapath, &faults);
     if (egress->gateway.gate)
         egress_gate_keep_pins(egress->gateway.gate, &faults);
     if (egress->gateway.own)
-        nat_plane_keep_pins(egress->gateway.own, &faults);
+        nat_datapath_keep_pins(egress->gateway.own, &faults);
     egress_report(egress, "pins", &faults);
     return false;
 }

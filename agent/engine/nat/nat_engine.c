@@ -56,47 +56,47 @@ static void take_down(const struct nat_engine *nat)
 {
     const char *pins = nat->config->paths.bpf;
     int hooks = nat_hooks_remove(pins, NAT_LAYER_SERVICES);
-    int maps = nat_plane_unpin(pins), pair = svc0_remove();
+    int maps = nat_datapath_unpin(pins), pair = svc0_remove();
     if (hooks > 0 || maps > 0 || pair > 0)
         log_notice("services.enabled is false: service NAT of an earlier agent is taken down");
 }
 
 /* Opens the maps and programs, those that an earlier agent left included. Returns 0 or -errno. */
-static int open_plane(struct nat_engine *nat, struct faults *faults)
+static int open_datapath(struct nat_engine *nat, struct faults *faults)
 {
     const struct config *config = nat->config;
-    const struct nat_plane_options options = {
+    const struct nat_datapath_options options = {
         .pins = config->paths.bpf,
         .max_flows = config->services.max_flows,
         .max_services = config->services.max_services,
         .max_endpoints = config->services.max_endpoints,
     };
-    CLEANUP(nat_plane_closep) struct nat_plane *plane = NULL;
-    int r = nat_plane_open(&options, &plane, faults);
+    CLEANUP(nat_datapath_closep) struct nat_datapath *datapath = NULL;
+    int r = nat_datapath_open(&options, &datapath, faults);
     if (r < 0)
         return r;
-    r = nat_node_open(&nat->node, plane, config->paths.bpf);
+    r = nat_node_open(&nat->node, datapath, config->paths.bpf);
     if (r == 0)
         r = inherit(nat);
     if (r < 0) {
         nat_node_done(&nat->node);
         return r;
     }
-    nat->plane = TAKE_PTR(plane);
-    nat->board->nat_plane = nat->plane;
+    nat->datapath = TAKE_PTR(datapath);
+    nat->board->nat_datapath = nat->datapath;
     nat_path_follow(nat);
     return 0;
 }
 
 /* Where the maps can't be opened, the engine does nothing and a fault says why; routes go on. */
-static void try_plane(struct nat_engine *nat)
+static void try_datapath(struct nat_engine *nat)
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (!nat->config->services.enabled) {
         take_down(nat);
         return;
     }
-    int r = open_plane(nat, &faults);
+    int r = open_datapath(nat, &faults);
     if (r < 0 && faults_none(&faults))
         fault_raise(&faults, "services.enabled", nat_unavailable, .reason = strerror(-r));
     nat_state_report(nat, "nat", &faults);
@@ -113,7 +113,7 @@ static void close_nat(struct engine *engine)
     struct nat_engine *nat = to_nat(engine);
     nat_upkeep_done(nat);
     nat->board->proofs = nat->board->service_proofs = NULL;
-    nat->board->nat_plane = NULL;
+    nat->board->nat_datapath = NULL;
     nat_state_done(nat);
     free(nat);
 }
@@ -127,7 +127,7 @@ static int open_nat(const struct engine_setup *setup, struct engine **ret_engine
     nat->engine.ops = &nat_engine_ops;
     nat->board->proofs = &nat->proofs.of_addresses;
     nat->board->service_proofs = &nat->proofs.of_services;
-    try_plane(nat);
+    try_datapath(nat);
     int r = nl_open(&nat->socket);
     if (r == 0)
         r = nat_upkeep_start(nat, setup);
@@ -165,7 +165,7 @@ static int note(struct engine *engine, const struct change *change, struct round
     const struct node_facts facts = nat_state_facts(nat);
     (void)round;
     count_change(&nat->status->nat, change);
-    if (!nat->plane)
+    if (!nat->datapath)
         return 0;
     int r = plan_nat_affected(&facts, change, &nat->work.keys, &nat->work.all, &nat->work.node);
     return r < 0 ? r : nat_triggers_saw(&nat->triggers, change);
@@ -175,7 +175,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 {
     struct nat_engine *nat = to_nat(engine);
     nat->work.node |= events->resynced || events->addresses || events->links;
-    return nat->plane ? nat_paths_hear(&nat->paths, events, round->now_ms) : 0;
+    return nat->datapath ? nat_paths_hear(&nat->paths, events, round->now_ms) : 0;
 }
 
 /* Finds the addresses that node ports are served on; `ret_moved`: whether they changed. */
@@ -202,7 +202,7 @@ static int observe_node(struct nat_engine *nat, struct round *round)
     const struct node_facts facts = nat_state_facts(nat);
     const struct nat_svc0 before = nat->board->leads, *now = &nat->node.leads;
     bool ports_moved = false;
-    int r = nat->plane ? nat_node_follow(&nat->node, &facts, nat->kernel, nat->status) : 0;
+    int r = nat->datapath ? nat_node_follow(&nat->node, &facts, nat->kernel, nat->status) : 0;
     if (r < 0)
         return r;
     nat->board->leads = *now;
@@ -219,7 +219,7 @@ static int observe_node(struct nat_engine *nat, struct round *round)
 static bool is_new(const struct nat_engine *nat)
 {
     const struct status *status = nat->status;
-    if (!nat->plane || nat->synced)
+    if (!nat->datapath || nat->synced)
         return false;
     return status->source.synced || (status->copy.in_force && !nat->complete);
 }
@@ -242,7 +242,7 @@ static int plan(struct engine *engine, struct round *round)
     struct nat_engine *nat = to_nat(engine);
     settle_work(nat, round);
     int r = nat->work.node ? observe_node(nat, round) : 0;
-    if (r < 0 || !nat->plane || !status_is_known(nat->status))
+    if (r < 0 || !nat->datapath || !status_is_known(nat->status))
         return r;
     return nat_updates_plan(nat, round);
 }
@@ -250,7 +250,7 @@ static int plan(struct engine *engine, struct round *round)
 static int write_nat(struct engine *engine, struct round *round)
 {
     struct nat_engine *nat = to_nat(engine);
-    if (!nat->plane || !status_is_known(nat->status))
+    if (!nat->datapath || !status_is_known(nat->status))
         return 0;
     return nat_updates_write(nat, round);
 }
@@ -308,8 +308,8 @@ static void count(struct engine *engine)
         }
     }
     nat_proofs_count(&nat->proofs, &status->proved, &status->unproved);
-    if (nat->plane)
-        (void)nat_plane_seen(nat->plane, status->hook_packets);
+    if (nat->datapath)
+        (void)nat_datapath_seen(nat->datapath, status->hook_packets);
 }
 
 const struct engine_ops nat_engine_ops = {
@@ -339,9 +339,9 @@ void nat_engine_listen(struct engine *engine,
     to_nat(engine)->told_context = context;
 }
 
-struct nat_plane *nat_engine_plane(struct engine *engine)
+struct nat_datapath *nat_engine_datapath(struct engine *engine)
 {
-    return to_nat(engine)->plane;
+    return to_nat(engine)->datapath;
 }
 
 const struct sorted *nat_engine_rows(const struct engine *engine)
@@ -357,16 +357,16 @@ struct node_facts nat_engine_facts(const struct engine *engine)
 bool nat_engine_works(const struct engine *engine)
 {
     const struct nat_engine *nat = (const struct nat_engine *)engine;
-    return nat->plane && nat->node.attached;
+    return nat->datapath && nat->node.attached;
 }
 
 bool nat_engine_carries(const struct engine *engine, uint32_t ifindex)
 {
     const struct nat_engine *nat = (const struct nat_engine *)engine;
-    bool wanted = !nat->plane;
+    bool wanted = !nat->datapath;
     vec_each(const struct nat_attachment, it, &nat->node.wanted)
         wanted |= it->ifindex == ifindex;
-    return wanted && (!nat->plane || nat->node.attached);
+    return wanted && (!nat->datapath || nat->node.attached);
 }
 
 bool nat_engine_proof(const struct engine *engine, const struct ip *address,
@@ -378,7 +378,7 @@ bool nat_engine_proof(const struct engine *engine, const struct ip *address,
 int nat_engine_refusals(struct engine *engine, nat_refusal_list *ret_list)
 {
     struct nat_engine *nat = to_nat(engine);
-    int r = nat_plane_refusals(nat->plane, ret_list);
+    int r = nat_datapath_refusals(nat->datapath, ret_list);
     return r < 0 ? r : nat_tally_add(&nat->status->nat.refused, ret_list);
 }
 
@@ -396,7 +396,7 @@ int nat_engine_verify(struct engine *engine, nat_difference_list *list)
         if (r < 0)
             return r;
     }
-    int r = nat_plane_verify(nat->plane, &rows, list);
+    int r = nat_datapath_verify(nat->datapath, &rows, list);
     return r < 0 ? r : nat_node_verify(&nat->node, list);
 }
 
@@ -405,7 +405,7 @@ int nat_engine_trace(struct engine *engine, const struct trace_question *questio
 {
     const struct nat_engine *nat = to_nat(engine);
     const struct tracer tracer = {
-        .plane = nat->plane,
+        .datapath = nat->datapath,
         .socket = nat->socket,
         .attachments = nat->node.wanted.items,
         .attachment_count = nat->node.wanted.count,

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "apply/nat/plane.h"
+#include "apply/nat/datapath.h"
 #include "base/sorted.h"
 #include "engine/engine.h"
 #include "plan/facts.h"
@@ -28,7 +28,7 @@ void nat_engine_listen(struct engine *engine,
                        void *context);
 
 /* The live maps; NULL: NAT is off, or could not be opened. Borrowed. */
-struct nat_plane *nat_engine_plane(struct engine *engine);
+struct nat_datapath *nat_engine_datapath(struct engine *engine);
 /* struct nat_row *: every Service as planned. Borrowed. */
 const struct sorted *nat_engine_rows(const struct engine *engine);
 /* The facts about this node that the planner reads. Borrowed, until the kernel is read again. */

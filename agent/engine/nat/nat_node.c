@@ -23,12 +23,12 @@
 #include "engine/nat/host/nat_machine.h"
 #include "model/node.h"
 
-int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pins)
+int nat_node_open(struct nat_node *node, struct nat_datapath *datapath, const char *pins)
 {
-    *node = (struct nat_node){ .plane = plane, .moved = true };
+    *node = (struct nat_node){ .datapath = datapath, .moved = true };
     node->defragments[0] = nat_defrag_ensure(pins, IP_V4) == 0;
     node->defragments[1] = nat_defrag_ensure(pins, IP_V6) == 0;
-    return nat_hooks_open(plane, pins, &node->hooks);
+    return nat_hooks_open(datapath, pins, &node->hooks);
 }
 
 void nat_node_done(struct nat_node *node)
@@ -62,7 +62,7 @@ static int follow_settings(struct nat_node *node, const struct node_facts *facts
     int r = plan_nat_settings(facts, &fresh, &faults);
     if (r < 0)
         return r;
-    r = nat_plane_set(node->plane, &fresh, &faults);
+    r = nat_datapath_set(node->datapath, &fresh, &faults);
     if (r < 0)
         return r;
     node->moved |= !same_networks(&fresh, &node->settings);
@@ -97,7 +97,7 @@ static int follow_svc0(struct nat_node *node, const struct node_facts *facts, st
         return r;
     r = kernel_read(kernel); /* the mirror has to know svc0, too */
     if (r == 0)
-        r = nat_plane_set_svc0(node->plane, found.ifindex, found.mac);
+        r = nat_datapath_set_svc0(node->datapath, found.ifindex, found.mac);
     if (r == 0)
         r = kernel_default_sources(kernel, &node->defaults);
     if (r < 0)
@@ -131,7 +131,7 @@ static int follow_local(struct nat_node *node, struct kernel *kernel)
     AUTOVEC ip_list fresh = { 0 };
     int r = list_own_addresses(kernel_local_prefixes(kernel), &fresh);
     if (r == 0)
-        r = nat_plane_set_local(node->plane, fresh.items, fresh.count);
+        r = nat_datapath_set_local(node->datapath, fresh.items, fresh.count);
     if (r < 0)
         return r;
     bool same = fresh.count == node->local.count;
@@ -155,7 +155,7 @@ static int set_interfaces(struct nat_node *node, struct kernel *kernel, nat_inte
         bool was = at < node->interfaces.count && node->interfaces.items[at].ifindex == it->ifindex;
         if (!was && !all)
             continue;
-        int r = nat_plane_set_interface(node->plane, it->ifindex, &it->v4, &it->v6, it->back);
+        int r = nat_datapath_set_interface(node->datapath, it->ifindex, &it->v4, &it->v6, it->back);
         if (r < 0)
             return r;
     }
@@ -171,7 +171,7 @@ static int remove_interfaces(struct nat_node *node, const nat_interface_list *fr
             at++;
         if (at < fresh->count && fresh->items[at].ifindex == it->ifindex)
             continue;
-        int r = nat_plane_remove_interface(node->plane, it->ifindex);
+        int r = nat_datapath_remove_interface(node->datapath, it->ifindex);
         if (r < 0)
             return r;
     }
@@ -185,7 +185,7 @@ static int follow_interfaces(struct nat_node *node, struct kernel *kernel,
     int r = plan_nat_interfaces(kernel_links(kernel), kernel_link_addresses(kernel),
                                 &node->defaults, &node->leads, fresh);
     if (r == 0)
-        r = nat_plane_set_interface(node->plane, 0, &node->leads.v4, &node->leads.v6, 0);
+        r = nat_datapath_set_interface(node->datapath, 0, &node->leads.v4, &node->leads.v6, 0);
     if (r == 0)
         r = remove_interfaces(node, fresh);
     return r == 0 ? set_interfaces(node, kernel, fresh, false) : r;
@@ -268,7 +268,7 @@ static void follow_tunnels(struct nat_node *node)
         if (it->by_route && !known && count < NAT_MAX_BY_ROUTE)
             tunnels[count++] = it->ifindex;
     }
-    nat_plane_set_by_route(node->plane, tunnels, count);
+    nat_datapath_set_by_route(node->datapath, tunnels, count);
 }
 
 static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
@@ -282,7 +282,7 @@ static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
     if (r == 0)
         r = nat_hooks_sync(node->hooks, wanted.items, wanted.count, &repairs, &faults);
     if (r >= 0)
-        r = nat_plane_settle(node->plane);
+        r = nat_datapath_settle(node->datapath);
     if (r < 0)
         return r;
     if (repairs)
@@ -300,7 +300,7 @@ static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
     node->moved |= attached != node->attached;
     node->attached = attached;
     const struct faults none = { 0 }; /* where nothing can be pinned, the pins tell of the cause */
-    report(status, "hooks", nat_plane_may_pin(node->plane) ? &faults : &none);
+    report(status, "hooks", nat_datapath_may_pin(node->datapath) ? &faults : &none);
     return tell_interfaces(node, &status->nat);
 }
 

@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 #include "apply/mirror/kernel.h"
+#include "apply/nat/datapath.h"
 #include "apply/nat/hooks/hooks.h"
-#include "apply/nat/plane.h"
 #include "apply/nat/proof/prove.h"
 #include "plan/nat/nat.h"
 #include "plan/nat/nat_hooks.h"
 #include "status/status.h"
 
 struct nat_node {
-    struct nat_plane *plane; /* borrowed */
+    struct nat_datapath *datapath; /* borrowed */
     struct nat_hooks *hooks;
     nat_attachment_list wanted; /* sorted */
     nat_interface_list interfaces;
@@ -40,7 +40,7 @@ struct nat_node {
 };
 
 /* Finds what an earlier agent attached, and has fragments joined. Returns 0 or -errno. */
-int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pins);
+int nat_node_open(struct nat_node *node, struct nat_datapath *datapath, const char *pins);
 void nat_node_done(struct nat_node *node);
 
 /*

@@ -11,8 +11,8 @@
  */
 #include "engine/nat/nat_pressure.h"
 
+#include "apply/nat/datapath.h"
 #include "apply/nat/flows/room.h"
-#include "apply/nat/plane.h"
 #include "base/clock.h"
 #include "engine/nat/nat_state.h"
 #include "faults/nat.h"
@@ -57,7 +57,8 @@ static bool ports_are_back(struct nat_engine *engine, const struct nat_refusal *
 {
     struct nat_pressure_watch *watch = &engine->pressure;
     enum nat_room room =
-        last ? nat_plane_find_port(engine->plane, &last->last, &watch->ports_at) : NAT_ROOM_SOME;
+        last ? nat_datapath_find_port(engine->datapath, &last->last, &watch->ports_at)
+             : NAT_ROOM_SOME;
     if (room == NAT_ROOM_NOT_KNOWN)
         return false;
     watch->ports_at = 0;
@@ -76,7 +77,7 @@ static void report_ports(struct nat_engine *engine, uint64_t refused, int64_t no
         return;
     if (!calm)
         watch->ports_at = 0;
-    if (nat_plane_refusals(engine->plane, &refusals) == 0)
+    if (nat_datapath_refusals(engine->datapath, &refusals) == 0)
         last = last_exhausted(&refusals);
     if (!calm || !ports_are_back(engine, last, now_ms))
         tell_ports(last, faults);
@@ -87,7 +88,7 @@ static void report_flows(struct nat_engine *engine, uint64_t refused, int64_t no
 {
     struct nat_pressure_watch *watch = &engine->pressure;
     if (is_calm(refused, &watch->flows_refused, &watch->flows_ms, now_ms) &&
-        nat_plane_flows_fit(engine->plane))
+        nat_datapath_flows_fit(engine->datapath))
         watch->flows_ms = 0;
     if (watch->flows_ms)
         fault_raise(faults, "services.maps.flows", nat_flows_full);

@@ -46,7 +46,7 @@ void nat_state_done(struct nat_engine *engine)
     nat_triggers_done(&engine->triggers);
     nat_paths_done(&engine->paths);
     nat_node_done(&engine->node);
-    nat_plane_close(engine->plane);
+    nat_datapath_close(engine->datapath);
     nat_watch_close(engine->watch);
     passage_close(engine->firewall.passage);
     vec_done(&engine->routers.list);

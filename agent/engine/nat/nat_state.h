@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "apply/nat/plane.h"
+#include "apply/nat/datapath.h"
 #include "apply/netlink/nl.h"
 #include "engine/engine.h"
 #include "engine/nat/host/nat_firewall.h"
@@ -61,9 +61,9 @@ struct nat_engine {
     struct kernel *kernel;
     struct status *status;
     struct board *board;
-    struct nat_plane *plane;  /* NULL: NAT is off, or could not be opened */
-    struct nl_socket *socket; /* for the questions of a trace */
-    struct nl_socket *diag;   /* of sockets; NULL: not opened yet */
+    struct nat_datapath *datapath; /* NULL: NAT is off, or could not be opened */
+    struct nl_socket *socket;      /* for the questions of a trace */
+    struct nl_socket *diag;        /* of sockets; NULL: not opened yet */
     struct nat_node node;
     ip_list node_ports; /* the addresses they are served on, IPv4 first */
     struct sorted rows; /* struct nat_row *: as planned */

@@ -49,13 +49,13 @@ static bool is_left_alone(struct nat_engine *engine, const struct nat_row *row)
 {
     struct nat_counter counter;
     return !engine->status->source.synced &&
-           nat_plane_counters(engine->plane, row->namespace, row->name, &counter);
+           nat_datapath_counters(engine->datapath, row->namespace, row->name, &counter);
 }
 
 static int write_row(struct nat_engine *engine, const struct nat_row *row)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    int r = nat_plane_write(engine->plane, row, &faults);
+    int r = nat_datapath_write(engine->datapath, row, &faults);
     nat_state_report_row(engine, "maps", row, &faults);
     if (r > 0)
         engine->status->nat.writes++;
@@ -65,7 +65,7 @@ static int write_row(struct nat_engine *engine, const struct nat_row *row)
 static int remove_row(struct nat_engine *engine, const struct nat_row *row)
 {
     static const struct faults none = { 0 };
-    int r = nat_plane_remove(engine->plane, row->namespace, row->name);
+    int r = nat_datapath_remove(engine->datapath, row->namespace, row->name);
     nat_state_report_row(engine, "maps", row, &none);
     nat_state_report_row(engine, "proof", row, &none);
     return r < 0 ? r : 0;
@@ -192,7 +192,7 @@ static int retire_stale(struct nat_engine *engine, int64_t now_ms)
     struct stale stale = { .engine = engine };
     if (engine->status->source.unknown_files || !engine->status->source.synced)
         return 0;
-    int r = nat_plane_each_service(engine->plane, note_stale, &stale);
+    int r = nat_datapath_each_service(engine->datapath, note_stale, &stale);
     vec_each(struct nat_row *, row, &stale.rows) {
         if (r == 0)
             r = vec_push(&engine->retired, (struct nat_retired){ *row, now_ms + LEAVE_MS });
@@ -255,7 +255,7 @@ static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_
     if (r < 0)
         return r;
     if (work->all)
-        nat_plane_doubt(engine->plane);
+        nat_datapath_doubt(engine->datapath);
     r = nat_paths_take_due(&engine->paths, &engine->rows, now_ms, &engine->to_prove);
     if (r < 0)
         return r;
@@ -328,7 +328,7 @@ int nat_updates_write(struct nat_engine *engine, struct round *round)
     if (r < 0)
         return r;
     if (any_comes_or_goes(engine))
-        nat_plane_set_pod_interfaces(engine->plane, count_namespaces(&engine->rows));
+        nat_datapath_set_pod_interfaces(engine->datapath, count_namespaces(&engine->rows));
     r = write_and_prove(engine, round);
     end_turns(engine);
     if (r == 0)

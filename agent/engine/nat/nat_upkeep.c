@@ -38,8 +38,8 @@ enum { SWEEP_MS = 5000, HOOKS_MS = 5000, FEW_HOOKS = 64 };
 static void count_maps(struct nat_engine *engine)
 {
     struct nat_status *status = &engine->status->nat;
-    status->map_count = nat_plane_maps(engine->plane, status->maps);
-    nat_plane_flow_states(engine->plane, status->flows);
+    status->map_count = nat_datapath_maps(engine->datapath, status->maps);
+    nat_datapath_flow_states(engine->datapath, status->flows);
 }
 
 static void doubt(void *context)
@@ -60,7 +60,7 @@ static bool look_at_limits(void *context, int64_t now_ms)
 {
     struct nat_engine *engine = context;
     (void)now_ms;
-    (void)nat_plane_read_limits(engine->plane);
+    (void)nat_datapath_read_limits(engine->datapath);
     return false;
 }
 
@@ -81,8 +81,8 @@ static bool look_at_pins(void *context, int64_t now_ms)
     AUTOFAULTS struct faults faults = { 0 };
     const bool could_pin = engine->upkeep.may_pin;
     (void)now_ms;
-    engine->upkeep.may_pin = nat_plane_may_pin(engine->plane);
-    nat_plane_keep_pins(engine->plane, &faults);
+    engine->upkeep.may_pin = nat_datapath_may_pin(engine->datapath);
+    nat_datapath_keep_pins(engine->datapath, &faults);
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         if (engine->node.defragments[i])
             (void)nat_defrag_ensure(engine->config->paths.bpf, families[i]);
@@ -95,7 +95,7 @@ static bool look_at_pins(void *context, int64_t now_ms)
 static bool look_at_room(void *context, int64_t now_ms)
 {
     struct nat_engine *engine = context;
-    nat_plane_pressure(engine->plane, &engine->status->nat.pressure);
+    nat_datapath_pressure(engine->datapath, &engine->status->nat.pressure);
     nat_pressure_report(engine, now_ms);
     return false;
 }
@@ -192,12 +192,12 @@ static void on_sweep(void *context)
     struct nat_engine *engine = context;
     struct nat_status *status = &engine->status->nat;
     int64_t now_ms = clock_mono_ms(), next_ms = SWEEP_MS;
-    int ended = nat_plane_sweep(engine->plane, now_ms, &next_ms);
+    int ended = nat_datapath_sweep(engine->datapath, now_ms, &next_ms);
     if (ended < 0)
         log_error("sweeping the flows: %s", strerror(-ended));
     else
         status->ended += (uint64_t)ended;
-    status->established = nat_plane_established(engine->plane, false);
+    status->established = nat_datapath_established(engine->datapath, false);
     if (next_ms >= SECOND_MS) /* a round is over */
         count_maps(engine);
     status->last_sweep_wall_ms = clock_wall_ms();
@@ -210,7 +210,7 @@ int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup
     struct nat_upkeep *upkeep = &engine->upkeep;
     upkeep->wake = setup->wake;
     upkeep->context = setup->context;
-    if (!engine->plane)
+    if (!engine->datapath)
         return 0;
     upkeep->looks = setup->looks;
     upkeep->event = setup->event;

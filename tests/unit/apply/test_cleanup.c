@@ -30,15 +30,15 @@ static bool is_empty(const char *folder)
 static void attach_to_loopback(const char *pins)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    const struct nat_plane_options options = {
+    const struct nat_datapath_options options = {
         .pins = pins, .max_flows = 1024, .max_services = 64, .max_endpoints = 256
     };
     const struct nat_attachment wanted = { .ifindex = 1, .name = "lo", .hook = NAT_HOOK_LO_OUT };
-    CLEANUP(nat_plane_closep) struct nat_plane *plane = NULL;
+    CLEANUP(nat_datapath_closep) struct nat_datapath *datapath = NULL;
     CLEANUP(nat_hooks_closep) struct nat_hooks *hooks = NULL;
     uint32_t repairs;
-    assert_int_equal(nat_plane_open(&options, &plane, &faults), 0);
-    assert_int_equal(nat_hooks_open(plane, pins, &hooks), 0);
+    assert_int_equal(nat_datapath_open(&options, &datapath, &faults), 0);
+    assert_int_equal(nat_hooks_open(datapath, pins, &hooks), 0);
     assert_int_equal(nat_hooks_sync(hooks, &wanted, 1, &repairs, &faults), 1);
     assert_true(faults_none(&faults));
 }

@@ -12,7 +12,8 @@
 
 const struct sorted *__wrap_kernel_links(const struct kernel *kernel);
 int __wrap_behind_read(struct nl_socket *socket, uint32_t ifindex, nl_address_list *ret_addresses);
-uint32_t __wrap_egress_plane_port_of(const struct egress_plane *plane, const struct ip *address);
+uint32_t __wrap_egress_datapath_port_of(const struct egress_datapath *datapath,
+                                        const struct ip *address);
 
 enum { BRIDGE = 1, ONE, OTHER, CROWDED, DENIED };
 
@@ -35,9 +36,10 @@ int __wrap_behind_read(struct nl_socket *socket, uint32_t ifindex, nl_address_li
     return vec_push(ret_addresses, (struct nl_address){ .ip = client });
 }
 
-uint32_t __wrap_egress_plane_port_of(const struct egress_plane *plane, const struct ip *address)
+uint32_t __wrap_egress_datapath_port_of(const struct egress_datapath *datapath,
+                                        const struct ip *address)
 {
-    (void)plane, (void)address;
+    (void)datapath, (void)address;
     return 0;
 }
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "apply/egress/gateway/gateway_inside.h"
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/maps/addr.h"
-#include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 #include "cmocka_all.h"
 #include "engine/egress/egress_pulse.h"
@@ -23,7 +23,7 @@ struct gate_world {
     struct egress_ports_value ports[CLIENTS];
     struct egress_drop_value drops[EGRESS_CAUSE_COUNT];
     __u64 blocks[BLOCKS + 1];
-    struct nat_plane nat;
+    struct nat_datapath nat;
     struct egress_gate gate;
     struct egress_room room;
     int64_t now_ms;

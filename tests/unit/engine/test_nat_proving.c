@@ -26,7 +26,7 @@ int64_t __wrap_clock_mono_us(void)
     return now_us += 1000;
 }
 
-int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
+int nat_prove(struct nat_datapath *datapath, const struct probe_origins *origins,
               const struct nat_row *row, nat_proof_list *list, struct faults *faults,
               bool *ret_lost)
 {
@@ -38,7 +38,7 @@ int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
         .served = good,
         .why = "wrong",
     };
-    (void)plane, (void)origins;
+    (void)datapath, (void)origins;
     *ret_lost = lost;
     (void)snprintf(proofs++ ? last : first, sizeof(last), "%s", row->name);
     if (!good)

@@ -21,7 +21,7 @@ static int setup(void **state)
 static struct tracer tracer_of(struct nat_lab *lab, struct nl_socket *socket)
 {
     return (struct tracer){
-        .plane = lab->plane,
+        .datapath = lab->datapath,
         .socket = socket,
         .attachments = lab->attachments,
         .attachment_count = ARRAY_SIZE(lab->attachments),
@@ -263,10 +263,10 @@ static void test_what_cannot_be_asked(void **state)
     }
 
     CLEANUP(asked_done) struct asked asked = { 0 };
-    struct nat_plane *plane = TAKE_PTR(lab->plane);
+    struct nat_datapath *datapath = TAKE_PTR(lab->datapath);
     assert_int_equal(ask_for(lab, "host", "192.0.2.1", "10.0.0.1:80", PROTOCOL_TCP, &asked),
                      -EOPNOTSUPP);
-    lab->plane = plane;
+    lab->datapath = datapath;
 }
 
 static void test_the_story(void **state)
@@ -300,7 +300,7 @@ static void show(struct nat_lab *lab, const char *source, const char *destinatio
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = data, .data_out = out,
                 .data_size_out = sizeof(out), .ctx_in = &context, .ctx_size_in = sizeof(context));
     options.data_size_in = (uint32_t)nat_packet_build(&packet, data);
-    const int program = nat_plane_program(lab->plane, NAT_HOOK_UPLINK_IN, false);
+    const int program = nat_datapath_program(lab->datapath, NAT_HOOK_UPLINK_IN, false);
     assert_int_equal(bpf_prog_test_run_opts(program, &options), 0);
 }
 
@@ -362,11 +362,11 @@ static void test_a_flow_that_exists(void **state)
     struct nat_family *family = &lab->rows[ROW_ONE]->families[0];
     no_endpoints(family);
     lab_endpoint(&family->ports.items[0].serving, "10.244.0.5");
-    assert_int_equal(nat_plane_write(lab->plane, lab->rows[ROW_ONE], &faults), 1);
+    assert_int_equal(nat_datapath_write(lab->datapath, lab->rows[ROW_ONE], &faults), 1);
     expect_flow(lab, "198.51.100.9:5000", udp, PROTOCOL_UDP, NAT_ACT_REJECT, "10.244.0.5", true);
     /* It does no longer: UDP flows to it are dead. */
     no_endpoints(family);
-    assert_int_equal(nat_plane_write(lab->plane, lab->rows[ROW_ONE], &faults), 1);
+    assert_int_equal(nat_datapath_write(lab->datapath, lab->rows[ROW_ONE], &faults), 1);
     expect_flow(lab, "198.51.100.9:5000", udp, PROTOCOL_UDP, NAT_ACT_REJECT, NULL, false);
 }
 

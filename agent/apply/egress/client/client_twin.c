@@ -11,8 +11,8 @@
 #include <linux/bpf.h>
 #include <string.h>
 
+#include "apply/egress/datapath_inside.h"
 #include "apply/egress/pinned.h"
-#include "apply/egress/plane_inside.h"
 #include "apply/nat/maps/addr.h"
 #include "base/macro.h"
 #include "bpf/egress_client.skel.h"
@@ -21,7 +21,7 @@ enum { ETHERNET = 14, ROOM = NAT_PACKET_MAX + 64, FAMILY_BITS = 96, POLICY_BITS 
 
 DEFINE_CLEANUP(struct egress_client_programs *, egress_client_programs__destroy);
 
-static int load(struct egress_plane *plane)
+static int load(struct egress_datapath *datapath)
 {
     CLEANUP(egress_client_programs__destroyp)
     struct egress_client_programs *twin = egress_client_programs__open();
@@ -32,11 +32,11 @@ static int load(struct egress_plane *plane)
     if (r == 0)
         r = bpf_program__set_autoload(twin->progs.client_guard, false);
     if (r == 0)
-        r = pinned_share(plane->programs->obj, twin->obj);
+        r = pinned_share(datapath->programs->obj, twin->obj);
     if (r == 0)
         r = egress_client_programs__load(twin);
     if (r == 0)
-        plane->twin = TAKE_PTR(twin);
+        datapath->twin = TAKE_PTR(twin);
     return r;
 }
 
@@ -47,21 +47,22 @@ static int bits_of(uint32_t bits, uint8_t family)
     return bits >= front ? (int)(bits - front) : -1;
 }
 
-static void name_set(const struct egress_plane *plane, uint32_t id, struct egress_told_client *told)
+static void name_set(const struct egress_datapath *datapath, uint32_t id,
+                     struct egress_told_client *told)
 {
-    if (id == 0 || id >= plane->set_limit)
+    if (id == 0 || id >= datapath->set_limit)
         return;
-    sorted_each(struct egress_installed_set, set, &plane->sets) {
+    sorted_each(struct egress_installed_set, set, &datapath->sets) {
         if (set->id == id)
             told->egress = set->egress;
     }
-    told->by_client = !(plane->set_words[id] & EGRESS_SET_FLOWS);
+    told->by_client = !(datapath->set_words[id] & EGRESS_SET_FLOWS);
     for (size_t i = 0; i < EGRESS_SET_MAX; i++)
         told->active +=
-            (plane->gateways[id * EGRESS_SET_MAX + i].word & EGRESS_GATEWAY_ACTIVE) != 0;
+            (datapath->gateways[id * EGRESS_SET_MAX + i].word & EGRESS_GATEWAY_ACTIVE) != 0;
 }
 
-static void read_words(const struct egress_plane *plane, const struct __sk_buff *words,
+static void read_words(const struct egress_datapath *datapath, const struct __sk_buff *words,
                        uint8_t family, struct egress_told_client *told)
 {
     const uint32_t gateway = words->cb[2];
@@ -72,29 +73,29 @@ static void read_words(const struct egress_plane *plane, const struct __sk_buff 
     told->stay_bits = bits_of(words->cb[3] >> 16, family);
     told->out = words->cb[4];
     told->mtu = words->mark;
-    name_set(plane, words->cb[1], told);
-    if (gateway && gateway < plane->set_limit * EGRESS_SET_MAX)
-        told->gateway = nat_addr_ip(&plane->gateways[gateway].addr);
+    name_set(datapath, words->cb[1], told);
+    if (gateway && gateway < datapath->set_limit * EGRESS_SET_MAX)
+        told->gateway = nat_addr_ip(&datapath->gateways[gateway].addr);
 }
 
-int egress_plane_ask(struct egress_plane *plane, const struct nat_packet *packet, uint32_t ifindex,
-                     struct egress_told_client *ret_told)
+int egress_datapath_ask(struct egress_datapath *datapath, const struct nat_packet *packet,
+                        uint32_t ifindex, struct egress_told_client *ret_told)
 {
     uint8_t in[NAT_PACKET_MAX], out[ROOM];
     struct __sk_buff asked = { .ifindex = ifindex, .ingress_ifindex = ifindex };
     struct __sk_buff words = { 0 };
     size_t size = nat_packet_build(packet, in);
-    int r = size == 0 ? -EAFNOSUPPORT : plane->twin ? 0 : load(plane);
+    int r = size == 0 ? -EAFNOSUPPORT : datapath->twin ? 0 : load(datapath);
     if (r < 0)
         return r;
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = in, .data_size_in = (uint32_t)size,
                 .data_out = out, .data_size_out = sizeof(out), .ctx_in = &asked,
                 .ctx_size_in = sizeof(asked), .ctx_out = &words, .ctx_size_out = sizeof(words));
-    r = bpf_prog_test_run_opts(bpf_program__fd(plane->twin->progs.client_in), &options);
+    r = bpf_prog_test_run_opts(bpf_program__fd(datapath->twin->progs.client_in), &options);
     if (r < 0)
         return r;
     *ret_told = (struct egress_told_client){ .size = (uint32_t)(size - ETHERNET) };
-    read_words(plane, &words, packet->source.family, ret_told);
+    read_words(datapath, &words, packet->source.family, ret_told);
     if (ret_told->found == EGRESS_TOLD_SENT &&
         !egress_wire_read(out, options.data_size_out, &ret_told->wire))
         return -EBADMSG;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "apply/egress/plane.h"
+#include "apply/egress/datapath.h"
 #include "apply/egress/wire.h"
 #include "apply/nat/proof/packet.h"
 
@@ -27,5 +27,5 @@ struct egress_told_client {
 };
 
 /* `ifindex`: the host's end of the pod. Returns 0, or -errno: the twin can't be had, or be run. */
-int egress_plane_ask(struct egress_plane *plane, const struct nat_packet *packet, uint32_t ifindex,
-                     struct egress_told_client *ret_told);
+int egress_datapath_ask(struct egress_datapath *datapath, const struct nat_packet *packet,
+                        uint32_t ifindex, struct egress_told_client *ret_told);

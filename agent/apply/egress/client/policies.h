@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Policies and stays in a map "egress_routes": which destinations go to which set. The clients'
- * plane and the gateway's have one each. Internal to apply/egress/.
+ * datapath and the gateway's have one each. Internal to apply/egress/.
  */
 #pragma once
 

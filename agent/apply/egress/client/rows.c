@@ -18,7 +18,7 @@
 
 #include "apply/egress/client/doors.h"
 #include "apply/egress/client/sets.h"
-#include "apply/egress/plane_inside.h"
+#include "apply/egress/datapath_inside.h"
 #include "apply/nat/maps/addr.h"
 #include "base/clock.h"
 #include "base/macro.h"
@@ -29,20 +29,20 @@
 /* ---- pods ---- */
 
 /* What programs have learned of the pod stays. */
-static int put_pod(struct egress_plane *plane, const struct egress_installed_pod *pod)
+static int put_pod(struct egress_datapath *datapath, const struct egress_installed_pod *pod)
 {
     const struct nat_addr addr = nat_addr_of(&pod->address);
     struct egress_pod_value value = { 0 };
-    (void)bpf_map_lookup_elem(plane->fds[EGRESS_MAP_PODS], &addr, &value);
+    (void)bpf_map_lookup_elem(datapath->fds[EGRESS_MAP_PODS], &addr, &value);
     value.policy = pod->policy;
     value.flags = pod->flags;
     value.check = nat_check(&addr, 0);
     value.port = pod->port;
     if (pod->port)
         value.ifindex = pod->port; /* whoever spoke first */
-    if (bpf_map_update_elem(plane->fds[EGRESS_MAP_PODS], &addr, &value, BPF_ANY) < 0)
+    if (bpf_map_update_elem(datapath->fds[EGRESS_MAP_PODS], &addr, &value, BPF_ANY) < 0)
         return -errno;
-    return sorted_put(&plane->pods, pod);
+    return sorted_put(&datapath->pods, pod);
 }
 
 /* Since when a pod has the policy that it is given now. */
@@ -60,57 +60,57 @@ int egress_home_cmp(const void *a, const void *b)
                   &((const struct egress_home *)b)->address);
 }
 
-void egress_plane_set_homes(struct egress_plane *plane, const struct sorted *homes)
+void egress_datapath_set_homes(struct egress_datapath *datapath, const struct sorted *homes)
 {
-    plane->homes = homes;
+    datapath->homes = homes;
 }
 
-uint32_t egress_plane_port_of(const struct egress_plane *plane, const struct ip *address)
+uint32_t egress_datapath_port_of(const struct egress_datapath *datapath, const struct ip *address)
 {
     const struct egress_installed_pod key = { .address = *address }, *installed;
-    installed = sorted_find(&plane->pods, &key);
+    installed = sorted_find(&datapath->pods, &key);
     return installed ? installed->port : 0;
 }
 
-static uint32_t home_of(const struct egress_plane *plane, const struct ip *address)
+static uint32_t home_of(const struct egress_datapath *datapath, const struct ip *address)
 {
     const struct egress_home key = { .address = *address };
-    const struct egress_home *home = plane->homes ? sorted_find(plane->homes, &key) : NULL;
+    const struct egress_home *home = datapath->homes ? sorted_find(datapath->homes, &key) : NULL;
     return home ? home->port : 0;
 }
 
-static bool is_held(const struct egress_plane *plane, const struct egress_pod *pod)
+static bool is_held(const struct egress_datapath *datapath, const struct egress_pod *pod)
 {
     return pod->is_client &&
-           (pod->policy.waiting || egress_policy_is_partial(&plane->policies, &pod->policy));
+           (pod->policy.waiting || egress_policy_is_partial(&datapath->policies, &pod->policy));
 }
 
 /* Returns 1 if the map was written, 0 if it was right, or -errno. */
-static int write_pod(struct egress_plane *plane, const struct egress_pod *pod)
+static int write_pod(struct egress_datapath *datapath, const struct egress_pod *pod)
 {
     struct egress_installed_pod wanted = {
         .address = pod->address,
-        .policy = pod->is_client ? egress_policy_id(&plane->policies, &pod->policy) : 0,
-        .flags = is_held(plane, pod) ? EGRESS_POD_HELD : 0,
-        .port = home_of(plane, &pod->address),
+        .policy = pod->is_client ? egress_policy_id(&datapath->policies, &pod->policy) : 0,
+        .flags = is_held(datapath, pod) ? EGRESS_POD_HELD : 0,
+        .port = home_of(datapath, &pod->address),
     };
-    const struct egress_installed_pod *installed = sorted_find(&plane->pods, &wanted);
+    const struct egress_installed_pod *installed = sorted_find(&datapath->pods, &wanted);
     wanted.since_ms = since_of(installed, wanted.policy);
-    wanted.flags |= wanted.policy && wanted.since_ms > plane->known_ms ? EGRESS_POD_NEW : 0;
+    wanted.flags |= wanted.policy && wanted.since_ms > datapath->known_ms ? EGRESS_POD_NEW : 0;
     if (installed && installed->policy == wanted.policy && installed->flags == wanted.flags &&
         installed->port == wanted.port)
         return 0;
-    int r = put_pod(plane, &wanted);
+    int r = put_pod(datapath, &wanted);
     return r < 0 ? r : 1;
 }
 
-static int drop_pod(struct egress_plane *plane, const struct ip *address)
+static int drop_pod(struct egress_datapath *datapath, const struct ip *address)
 {
     const struct egress_installed_pod gone = { .address = *address };
     const struct nat_addr addr = nat_addr_of(address);
-    if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_PODS], &addr) < 0 && errno != ENOENT)
+    if (bpf_map_delete_elem(datapath->fds[EGRESS_MAP_PODS], &addr) < 0 && errno != ENOENT)
         return -errno;
-    sorted_remove(&plane->pods, &gone);
+    sorted_remove(&datapath->pods, &gone);
     return 1;
 }
 
@@ -121,10 +121,10 @@ static const struct egress_pod *find_pod(const struct sorted *pods, const struct
     return found ? *found : NULL;
 }
 
-static int write_pods(struct egress_plane *plane, const struct sorted *pods, int *written)
+static int write_pods(struct egress_datapath *datapath, const struct sorted *pods, int *written)
 {
     sorted_each(struct egress_pod *, pod, pods) {
-        int r = write_pod(plane, *pod);
+        int r = write_pod(datapath, *pod);
         if (r < 0)
             return r;
         *written += r;
@@ -132,12 +132,12 @@ static int write_pods(struct egress_plane *plane, const struct sorted *pods, int
     return 0;
 }
 
-static int drop_pods(struct egress_plane *plane, const struct sorted *pods, int *written)
+static int drop_pods(struct egress_datapath *datapath, const struct sorted *pods, int *written)
 {
-    for (size_t i = plane->pods.count; i-- > 0;) {
+    for (size_t i = datapath->pods.count; i-- > 0;) {
         const struct ip address =
-            ((const struct egress_installed_pod *)sorted_at(&plane->pods, i))->address;
-        int r = find_pod(pods, &address) ? 0 : drop_pod(plane, &address);
+            ((const struct egress_installed_pod *)sorted_at(&datapath->pods, i))->address;
+        int r = find_pod(pods, &address) ? 0 : drop_pod(datapath, &address);
         if (r < 0)
             return r;
         *written += r;
@@ -153,30 +153,30 @@ static struct egress_destinations destinations_of(const struct egress_wanted *wa
                                          wanted->excluded_count };
 }
 
-static int write_all(struct egress_plane *plane, const struct egress_wanted *wanted,
+static int write_all(struct egress_datapath *datapath, const struct egress_wanted *wanted,
                      struct sorted *routes, int *written)
 {
-    int r = egress_sets_write(plane, wanted->sets, written);
+    int r = egress_sets_write(datapath, wanted->sets, written);
     const struct egress_destinations destinations = destinations_of(wanted);
     if (r == 0)
-        r = egress_doors_write(plane, wanted->sets);
+        r = egress_doors_write(datapath, wanted->sets);
     if (r == 0)
-        r = egress_policies_write(&plane->policies, &destinations, routes, written);
+        r = egress_policies_write(&datapath->policies, &destinations, routes, written);
     if (r == 0)
-        r = write_pods(plane, wanted->pods, written);
+        r = write_pods(datapath, wanted->pods, written);
     return r;
 }
 
-static int remove_all(struct egress_plane *plane, const struct egress_wanted *wanted,
+static int remove_all(struct egress_datapath *datapath, const struct egress_wanted *wanted,
                       const struct sorted *routes, int *written)
 {
-    int r = drop_pods(plane, wanted->pods, written);
+    int r = drop_pods(datapath, wanted->pods, written);
     const struct egress_destinations destinations = destinations_of(wanted);
     if (r == 0)
-        r = egress_policies_drop(&plane->policies, &destinations, routes, written);
+        r = egress_policies_drop(&datapath->policies, &destinations, routes, written);
     if (r < 0)
         return r;
-    r = egress_sets_drop(plane, wanted->sets);
+    r = egress_sets_drop(datapath, wanted->sets);
     if (r < 0)
         return r;
     *written += r;
@@ -192,43 +192,43 @@ static void tell_error(int r, struct faults *faults)
                     .remedy = remedy_for_kernel(r));
 }
 
-static bool is_crowded(const struct egress_plane *plane)
+static bool is_crowded(const struct egress_datapath *datapath)
 {
-    return plane->sets_left || egress_policies_partial(&plane->policies);
+    return datapath->sets_left || egress_policies_partial(&datapath->policies);
 }
 
 /* What is written goes on, whatever has found no place beside it. */
-static void tell_crowd(const struct egress_plane *plane, struct faults *faults)
+static void tell_crowd(const struct egress_datapath *datapath, struct faults *faults)
 {
-    const uint32_t partial = egress_policies_partial(&plane->policies);
-    if (plane->sets_left)
-        fault_raise(faults, "egress", egress_sets_full, .count = (int64_t)plane->sets.count,
-                    .egress = plane->sets_left);
+    const uint32_t partial = egress_policies_partial(&datapath->policies);
+    if (datapath->sets_left)
+        fault_raise(faults, "egress", egress_sets_full, .count = (int64_t)datapath->sets.count,
+                    .egress = datapath->sets_left);
     else if (partial)
         fault_raise(faults, "egress", egress_destinations_full, .count = partial);
 }
 
-int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *wanted,
-                       struct faults *faults)
+int egress_datapath_write(struct egress_datapath *datapath, const struct egress_wanted *wanted,
+                          struct faults *faults)
 {
     AUTOSORTED struct sorted routes = SORTED(struct egress_route, egress_route_cmp);
     int written = 0;
-    plane->known_ms = wanted->known_ms;
-    int r = write_all(plane, wanted, &routes, &written), before = written;
+    datapath->known_ms = wanted->known_ms;
+    int r = write_all(datapath, wanted, &routes, &written), before = written;
     if (r == 0 && wanted->may_remove)
-        r = remove_all(plane, wanted, &routes, &written);
-    if (r == 0 && written > before && is_crowded(plane)) /* there may be room now */
-        r = write_all(plane, wanted, &routes, &written);
+        r = remove_all(datapath, wanted, &routes, &written);
+    if (r == 0 && written > before && is_crowded(datapath)) /* there may be room now */
+        r = write_all(datapath, wanted, &routes, &written);
     if (r < 0)
         tell_error(r, faults);
     else
-        tell_crowd(plane, faults);
-    plane->sets_left = NULL;
+        tell_crowd(datapath, faults);
+    datapath->sets_left = NULL;
     return r < 0 ? r : written;
 }
 
-int egress_plane_write_pods(struct egress_plane *plane, const struct sorted *pods,
-                            const ip_list *addresses, bool may_remove, struct faults *faults)
+int egress_datapath_write_pods(struct egress_datapath *datapath, const struct sorted *pods,
+                               const ip_list *addresses, bool may_remove, struct faults *faults)
 {
     int written = 0;
     vec_each(const struct ip, address, addresses) {
@@ -236,9 +236,9 @@ int egress_plane_write_pods(struct egress_plane *plane, const struct sorted *pod
         const struct egress_pod *pod = find_pod(pods, address);
         int r = 0;
         if (pod)
-            r = write_pod(plane, pod);
-        else if (may_remove && sorted_find(&plane->pods, &key))
-            r = drop_pod(plane, address);
+            r = write_pod(datapath, pod);
+        else if (may_remove && sorted_find(&datapath->pods, &key))
+            r = drop_pod(datapath, address);
         if (r < 0) {
             tell_error(r, faults);
             return r;
@@ -248,9 +248,9 @@ int egress_plane_write_pods(struct egress_plane *plane, const struct sorted *pod
     return written;
 }
 
-void egress_plane_set(struct egress_plane *plane, const struct egress_settings *settings)
+void egress_datapath_set(struct egress_datapath *datapath, const struct egress_settings *settings)
 {
-    struct egress_control *control = plane->control;
+    struct egress_control *control = datapath->control;
     enum { AUTO_FIRST = 32768, AUTO_LAST = 60999 }; /* the kernel's default range of local ports */
     control->auto_first = AUTO_FIRST;
     control->auto_count = AUTO_LAST - AUTO_FIRST + 1;

@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "apply/egress/plane_inside.h"
+#include "apply/egress/datapath_inside.h"
 #include "apply/nat/maps/walk.h"
 #include "base/macro.h"
 
@@ -17,14 +17,14 @@ int egress_seen_cmp(const void *a, const void *b)
     return CMP(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-int egress_seen_adopt(struct egress_plane *plane)
+int egress_seen_adopt(struct egress_datapath *datapath)
 {
     AUTOWALK struct nat_walk walk;
-    nat_walk_start(&walk, plane->fds[EGRESS_MAP_SEEN], sizeof(uint32_t), sizeof(uint32_t));
+    nat_walk_start(&walk, datapath->fds[EGRESS_MAP_SEEN], sizeof(uint32_t), sizeof(uint32_t));
     int r;
     while ((r = nat_walk_next(&walk)) > 0) {
         for (uint32_t i = 0; i < walk.count; i++) {
-            r = sorted_put(&plane->seen, nat_walk_key(&walk, i));
+            r = sorted_put(&datapath->seen, nat_walk_key(&walk, i));
             if (r < 0)
                 return r;
         }
@@ -33,16 +33,16 @@ int egress_seen_adopt(struct egress_plane *plane)
 }
 
 /* Enters those that the map lacks. Returns how many, or -errno. */
-static int enter(struct egress_plane *plane, const struct sorted *seen)
+static int enter(struct egress_datapath *datapath, const struct sorted *seen)
 {
     const uint32_t one = 1;
     int written = 0;
     sorted_each(const uint32_t, ifindex, seen) {
-        if (sorted_find(&plane->seen, ifindex))
+        if (sorted_find(&datapath->seen, ifindex))
             continue;
-        if (bpf_map_update_elem(plane->fds[EGRESS_MAP_SEEN], ifindex, &one, BPF_ANY) < 0)
+        if (bpf_map_update_elem(datapath->fds[EGRESS_MAP_SEEN], ifindex, &one, BPF_ANY) < 0)
             return -errno;
-        int r = sorted_put(&plane->seen, ifindex);
+        int r = sorted_put(&datapath->seen, ifindex);
         if (r < 0)
             return r;
         written++;
@@ -50,18 +50,18 @@ static int enter(struct egress_plane *plane, const struct sorted *seen)
     return written;
 }
 
-int egress_plane_see(struct egress_plane *plane, const struct sorted *seen)
+int egress_datapath_see(struct egress_datapath *datapath, const struct sorted *seen)
 {
-    int written = enter(plane, seen);
+    int written = enter(datapath, seen);
     if (written < 0)
         return written;
-    for (size_t i = plane->seen.count; i > 0; i--) {
-        const uint32_t ifindex = *(const uint32_t *)sorted_at(&plane->seen, i - 1);
+    for (size_t i = datapath->seen.count; i > 0; i--) {
+        const uint32_t ifindex = *(const uint32_t *)sorted_at(&datapath->seen, i - 1);
         if (sorted_find(seen, &ifindex))
             continue;
-        if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_SEEN], &ifindex) < 0 && errno != ENOENT)
+        if (bpf_map_delete_elem(datapath->fds[EGRESS_MAP_SEEN], &ifindex) < 0 && errno != ENOENT)
             return -errno;
-        sorted_remove(&plane->seen, &ifindex);
+        sorted_remove(&datapath->seen, &ifindex);
         written++;
     }
     return written;

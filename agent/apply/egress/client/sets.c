@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "apply/egress/client/sets.h"
-#include "apply/egress/plane_inside.h"
+#include "apply/egress/datapath_inside.h"
 #include "apply/nat/maps/addr.h"
 #include "base/macro.h"
 
@@ -23,16 +23,16 @@ static void word_set(__u64 *word, uint64_t value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-uint32_t egress_set_id(const struct egress_plane *plane, const char *egress, uint8_t family)
+uint32_t egress_set_id(const struct egress_datapath *datapath, const char *egress, uint8_t family)
 {
     const struct egress_installed_set key = { .egress = (char *)egress, .family = family };
-    const struct egress_installed_set *set = sorted_find(&plane->sets, &key);
+    const struct egress_installed_set *set = sorted_find(&datapath->sets, &key);
     return set ? set->id : 0;
 }
 
-static struct egress_gateway_value *places_of(const struct egress_plane *plane, uint32_t set)
+static struct egress_gateway_value *places_of(const struct egress_datapath *datapath, uint32_t set)
 {
-    return &plane->gateways[(size_t)set * EGRESS_SET_MAX];
+    return &datapath->gateways[(size_t)set * EGRESS_SET_MAX];
 }
 
 static uint64_t state_word(const struct egress_gateway *gateway)
@@ -90,7 +90,7 @@ static bool has_place(const struct egress_gateway_value *places, const struct na
 }
 
 /* A stale gateway that is new in the set knows none of its pods, and waits. */
-static int add_places(struct egress_plane *plane, struct egress_gateway_value *places,
+static int add_places(struct egress_datapath *datapath, struct egress_gateway_value *places,
                       const struct egress_set *set)
 {
     int written = 0;
@@ -106,19 +106,19 @@ static int add_places(struct egress_plane *plane, struct egress_gateway_value *p
             break; /* the planner wants no more than there are */
         places[i].addr = addr;
         places[i].packets = 0;
-        plane->generation = plane->generation + 1 ? plane->generation + 1 : 1;
-        word_set(&places[i].word, (uint64_t)plane->generation << 32 | state_word(gateway));
+        datapath->generation = datapath->generation + 1 ? datapath->generation + 1 : 1;
+        word_set(&places[i].word, (uint64_t)datapath->generation << 32 | state_word(gateway));
         written++;
     }
     return written;
 }
 
-enum egress_gateway_memory egress_plane_memory(const struct egress_plane *plane,
-                                               const struct ip *gateway)
+enum egress_gateway_memory egress_datapath_memory(const struct egress_datapath *datapath,
+                                                  const struct ip *gateway)
 {
     const struct nat_addr addr = nat_addr_of(gateway);
-    sorted_each(const struct egress_installed_set, set, &plane->sets) {
-        const struct egress_gateway_value *places = places_of(plane, set->id);
+    sorted_each(const struct egress_installed_set, set, &datapath->sets) {
+        const struct egress_gateway_value *places = places_of(datapath, set->id);
         for (uint32_t i = 0; i < EGRESS_SET_MAX; i++) {
             if (!(places[i].word & EGRESS_GATEWAY_ANSWERS) ||
                 memcmp(&places[i].addr, &addr, sizeof(addr)) != 0)
@@ -143,30 +143,32 @@ static uint64_t word_of(const struct egress_gateway_value *places, const struct 
 }
 
 /* An id that no set has, from behind the one that was given out last. 0: all are in use. */
-static uint32_t new_id(struct egress_plane *plane)
+static uint32_t new_id(struct egress_datapath *datapath)
 {
-    for (uint32_t tries = 1; tries < plane->set_limit; tries++) {
-        plane->last_set = plane->last_set + 1 < plane->set_limit ? plane->last_set + 1 : 1;
-        if (!plane->set_words[plane->last_set])
-            return plane->last_set;
+    for (uint32_t tries = 1; tries < datapath->set_limit; tries++) {
+        datapath->last_set =
+            datapath->last_set + 1 < datapath->set_limit ? datapath->last_set + 1 : 1;
+        if (!datapath->set_words[datapath->last_set])
+            return datapath->last_set;
     }
     return 0;
 }
 
 /* Gives a set an id, and writes its name. Returns 0 or -errno. */
-static int begin_set(struct egress_plane *plane, const struct egress_set *set, uint32_t *ret_id)
+static int begin_set(struct egress_datapath *datapath, const struct egress_set *set,
+                     uint32_t *ret_id)
 {
     char name[NAT_NAME_MAX] = "";
-    struct egress_installed_set fresh = { .family = set->family, .id = new_id(plane) };
+    struct egress_installed_set fresh = { .family = set->family, .id = new_id(datapath) };
     if (!fresh.id)
         return -ENOSPC;
     if (strlen(set->egress) >= sizeof(name))
         return -ENAMETOOLONG;
     strcpy(name, set->egress);
-    if (bpf_map_update_elem(plane->fds[EGRESS_MAP_NAMES], &fresh.id, name, BPF_ANY) < 0)
+    if (bpf_map_update_elem(datapath->fds[EGRESS_MAP_NAMES], &fresh.id, name, BPF_ANY) < 0)
         return -errno;
     fresh.egress = strdup(set->egress);
-    int r = fresh.egress ? sorted_put(&plane->sets, &fresh) : -ENOMEM;
+    int r = fresh.egress ? sorted_put(&datapath->sets, &fresh) : -ENOMEM;
     if (r < 0) {
         free(fresh.egress);
         return r;
@@ -175,30 +177,30 @@ static int begin_set(struct egress_plane *plane, const struct egress_set *set, u
     return 0;
 }
 
-static int write_set(struct egress_plane *plane, const struct egress_set *set)
+static int write_set(struct egress_datapath *datapath, const struct egress_set *set)
 {
-    uint32_t id = egress_set_id(plane, set->egress, set->family);
-    int r = id ? 0 : begin_set(plane, set, &id);
+    uint32_t id = egress_set_id(datapath, set->egress, set->family);
+    int r = id ? 0 : begin_set(datapath, set, &id);
     if (r < 0)
         return r;
-    struct egress_gateway_value *places = places_of(plane, id);
+    struct egress_gateway_value *places = places_of(datapath, id);
     int written = keep_places(places, set);
-    written += add_places(plane, places, set);
+    written += add_places(datapath, places, set);
     uint64_t word = word_of(places, set);
-    if (plane->set_words[id] != word) {
-        __atomic_store_n(&plane->set_words[id], word, __ATOMIC_RELEASE);
+    if (datapath->set_words[id] != word) {
+        __atomic_store_n(&datapath->set_words[id], word, __ATOMIC_RELEASE);
         written++;
     }
     return written;
 }
 
-int egress_sets_write(struct egress_plane *plane, const struct sorted *sets, int *ret_written)
+int egress_sets_write(struct egress_datapath *datapath, const struct sorted *sets, int *ret_written)
 {
-    plane->sets_left = NULL;
+    datapath->sets_left = NULL;
     sorted_each(struct egress_set *, set, sets) {
-        int r = write_set(plane, *set);
+        int r = write_set(datapath, *set);
         if (r == -ENOSPC || r == -ENAMETOOLONG) {
-            plane->sets_left = (*set)->egress;
+            datapath->sets_left = (*set)->egress;
             continue;
         }
         if (r < 0)
@@ -215,21 +217,21 @@ static bool is_wanted(const struct sorted *sets, const struct egress_installed_s
     return sorted_find(sets, &pointer) != NULL;
 }
 
-int egress_sets_drop(struct egress_plane *plane, const struct sorted *sets)
+int egress_sets_drop(struct egress_datapath *datapath, const struct sorted *sets)
 {
     int dropped = 0;
-    for (size_t i = plane->sets.count; i-- > 0;) {
-        struct egress_installed_set *installed = sorted_at(&plane->sets, i);
+    for (size_t i = datapath->sets.count; i-- > 0;) {
+        struct egress_installed_set *installed = sorted_at(&datapath->sets, i);
         if (is_wanted(sets, installed))
             continue;
         const struct egress_installed_set gone = *installed;
-        struct egress_gateway_value *places = places_of(plane, gone.id);
+        struct egress_gateway_value *places = places_of(datapath, gone.id);
         for (uint32_t place = 0; place < EGRESS_SET_MAX; place++)
             word_set(&places[place].word, 0);
-        __atomic_store_n(&plane->set_words[gone.id], 0, __ATOMIC_RELEASE);
-        if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_NAMES], &gone.id) < 0 && errno != ENOENT)
+        __atomic_store_n(&datapath->set_words[gone.id], 0, __ATOMIC_RELEASE);
+        if (bpf_map_delete_elem(datapath->fds[EGRESS_MAP_NAMES], &gone.id) < 0 && errno != ENOENT)
             return -errno;
-        sorted_remove(&plane->sets, &gone);
+        sorted_remove(&datapath->sets, &gone);
         free(gone.egress);
         dropped++;
     }

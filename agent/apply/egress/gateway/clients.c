@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "apply/egress/gateway/blocks.h"
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/maps/table.h"
-#include "apply/nat/plane_inside.h"
 #include "base/macro.h"
 #include "base/remedy.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The plane of a gateway; see gateway.h.
+ * The datapath of a gateway; see gateway.h.
  *
  * The program follows the settings at once. Where ports or an address are others from now on, the
  * clients that had them begin anew (clients.h): no flow goes on under an address that is not the
@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "apply/egress/pinned.h"
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/hooks/programs.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/maps/table.h"
-#include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/remedy.h"
@@ -65,7 +65,7 @@ static int load(struct egress_gate *gate)
     if (r == 0)
         r = egress_clients_adopt(gate);
     if (r == 0)
-        nat_plane_set_clientless(gate->nat, egress_client_is_clientless, gate);
+        nat_datapath_set_clientless(gate->nat, egress_client_is_clientless, gate);
     return r;
 }
 
@@ -83,7 +83,7 @@ static uint32_t any_set(const void *context, const char *egress, uint8_t family)
     return 1;
 }
 
-int egress_gate_open(struct nat_plane *nat, const char *pins, struct egress_gate **ret_gate,
+int egress_gate_open(struct nat_datapath *nat, const char *pins, struct egress_gate **ret_gate,
                      struct faults *faults)
 {
     CLEANUP(egress_gate_closep) struct egress_gate *gate = calloc(1, sizeof(*gate));
@@ -105,7 +105,7 @@ void egress_gate_close(struct egress_gate *gate)
 {
     if (!gate)
         return;
-    nat_plane_set_clientless(gate->nat, NULL, NULL);
+    nat_datapath_set_clientless(gate->nat, NULL, NULL);
     if (gate->programs) {
         pinned_unmap_array(gate->programs->maps.egress_control, gate->control);
         pinned_unmap_array(gate->programs->maps.egress_ports, gate->ports);
@@ -152,7 +152,7 @@ enum egress_gate_phase egress_gate_phase(const struct egress_gate *gate)
 
 uint64_t egress_gate_established(const struct egress_gate *gate)
 {
-    return nat_plane_established(gate->nat, true);
+    return nat_datapath_established(gate->nat, true);
 }
 
 void egress_gate_set_phase(struct egress_gate *gate, enum egress_gate_phase phase)

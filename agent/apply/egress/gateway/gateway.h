@@ -3,12 +3,12 @@
  * The data plane of an egress gateway: its program, its clients, and their blocks of source ports.
  * The egress engine opens it, writes what the planner wants, and attaches the program.
  *
- * Flows are in the table of a NAT plane (nat/plane.h), which has to outlive this one: that of
+ * Flows are in the table of a NAT datapath (nat/datapath.h), which has to outlive this one: that of
  * service NAT where it is on, so that neither takes a port of the other's.
  */
 #pragma once
 
-#include "apply/nat/plane.h"
+#include "apply/nat/datapath.h"
 #include "base/fault.h"
 #include "base/sorted.h"
 #include "bpf/egress_abi.h"
@@ -16,8 +16,8 @@
 
 struct egress_gate;
 
-/* As egress_plane_open(). The maps of `nat` are borrowed. */
-int egress_gate_open(struct nat_plane *nat, const char *pins, struct egress_gate **ret_gate,
+/* As egress_datapath_open(). The maps of `nat` are borrowed. */
+int egress_gate_open(struct nat_datapath *nat, const char *pins, struct egress_gate **ret_gate,
                      struct faults *faults);
 /* Everything that is pinned stays. */
 void egress_gate_close(struct egress_gate *gate);
@@ -29,7 +29,7 @@ int egress_gate_unpin(const char *pins);
 void egress_gate_keep_pins(const struct egress_gate *gate, struct faults *faults);
 
 /* The program's descriptor, borrowed, or -errno; and the kernel's id of it, or 0. `bare`: as
- * nat_plane_program(). */
+ * nat_datapath_program(). */
 int egress_gate_program(struct egress_gate *gate, bool bare);
 uint32_t egress_gate_program_id(struct egress_gate *gate, bool bare);
 int egress_gate_twin(struct egress_gate *gate);
@@ -56,7 +56,7 @@ struct egress_gate_settings {
  * with a fault. */
 int egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings *settings,
                     struct faults *faults);
-/* As nat_plane_set_by_route(). */
+/* As nat_datapath_set_by_route(). */
 void egress_gate_set_by_route(struct egress_gate *gate, const uint32_t *tunnels, size_t count);
 void egress_gate_set_phase(struct egress_gate *gate, enum egress_gate_phase phase);
 
@@ -87,5 +87,5 @@ int64_t egress_gate_unheard_ms(const struct egress_gate *gate, int64_t now_ms);
 
 /* The phase that stands in the maps: at the start an earlier agent's. */
 enum egress_gate_phase egress_gate_phase(const struct egress_gate *gate);
-/* How many connections a drain still waits for; see nat_plane_established(). */
+/* How many connections a drain still waits for; see nat_datapath_established(). */
 uint64_t egress_gate_established(const struct egress_gate *gate);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plane of a gateway itself, for the files that make it up. Others take gateway.h. */
+/* The datapath of a gateway itself, for the files that make it up. Others take gateway.h. */
 #pragma once
 
 #include "apply/egress/client/policies.h"
@@ -18,7 +18,7 @@ struct installed_client {
 struct egress_idle; /* of idle.h */
 
 struct egress_gate {
-    struct nat_plane *nat;
+    struct nat_datapath *nat;
     struct egress_gateway_programs *programs;
     struct egress_gateway_programs
         *bare;      /* of uplinks without Ethernet headers; NULL: not needed */
@@ -41,6 +41,6 @@ struct egress_gate {
     struct egress_policies policies;
 };
 
-/* Gives a gateway's programs, which are not loaded yet, the maps of the NAT plane, and the length
- * of its filter. Returns 0 or -errno. */
+/* Gives a gateway's programs, which are not loaded yet, the maps of the NAT datapath, and the
+ * length of its filter. Returns 0 or -errno. */
 int egress_gate_share(const struct egress_gate *gate, struct egress_gateway_programs *programs);

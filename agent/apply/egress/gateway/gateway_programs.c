@@ -12,8 +12,8 @@
 
 #include "apply/egress/gateway/gateway_inside.h"
 #include "apply/egress/pinned.h"
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/maps/table.h"
-#include "apply/nat/plane_inside.h"
 #include "base/macro.h"
 #include "bpf/egress_gateway.skel.h"
 

@@ -141,12 +141,12 @@ int egress_idle_start(struct egress_gate *gate)
     gate->idle = calloc(gate->block_limit, sizeof(*gate->idle));
     if (!gate->idle)
         return -ENOMEM;
-    nat_plane_set_counter(gate->nat, &counter, gate);
+    nat_datapath_set_counter(gate->nat, &counter, gate);
     return 0;
 }
 
 void egress_idle_done(struct egress_gate *gate)
 {
-    nat_plane_set_counter(gate->nat, NULL, NULL);
+    nat_datapath_set_counter(gate->nat, NULL, NULL);
     free(gate->idle);
 }

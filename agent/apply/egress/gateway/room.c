@@ -9,8 +9,8 @@
 #include <arpa/inet.h>
 
 #include "apply/egress/gateway/gateway_inside.h"
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/maps/addr.h"
-#include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 #include "base/macro.h"
 
@@ -64,7 +64,7 @@ static enum nat_room find_port(const struct egress_gate *gate,
     const uint32_t end = MIN(*at + PORTS_AT_ONCE, count);
     for (; *at < end; ++*at) {
         put_port(gate, ports, family, *at, &reply);
-        if (!nat_plane_port_is_taken(gate->nat, &reply, now_s))
+        if (!nat_datapath_port_is_taken(gate->nat, &reply, now_s))
             return NAT_ROOM_SOME;
     }
     return end < count ? NAT_ROOM_NOT_KNOWN : NAT_ROOM_NONE;
@@ -94,6 +94,6 @@ enum nat_room egress_gate_find_room(const struct egress_gate *gate,
     if (refusal->cause == EGRESS_CAUSE_BLOCKS)
         has_room = has_free_block(gate, refusal->last.source.family == IP_V6);
     else if (refusal->cause == EGRESS_CAUSE_FLOWS_FULL)
-        has_room = nat_plane_flows_fit(gate->nat);
+        has_room = nat_datapath_flows_fit(gate->nat);
     return has_room ? NAT_ROOM_SOME : NAT_ROOM_NONE;
 }

@@ -157,5 +157,6 @@ int egress_gate_ask_live(struct egress_gate *gate, const struct egress_gate_sett
 bool egress_gate_find_flow(struct egress_gate *gate, const struct nat_probe *probe,
                            struct nat_found_flow *ret_flow)
 {
-    return nat_plane_find_flow(gate->nat, probe, ret_flow) && ret_flow->egress && !ret_flow->stale;
+    return nat_datapath_find_flow(gate->nat, probe, ret_flow) && ret_flow->egress &&
+           !ret_flow->stale;
 }

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 
-/* With more entries than this, nat_plane_established() gives the count of the last sweep. */
+/* With more entries than this, nat_datapath_established() gives the count of the last sweep. */
 enum { COUNT_AT_ONCE = 4096 };
 
 static struct nat_tuple reversed(const struct nat_tuple *tuple)
@@ -59,57 +59,58 @@ static int compare_owners(const void *a, const void *b)
  * Whether an endpoint that lives serves for the flow's port, and not for other ports only. Before
  * the first write of a Service that is not known, and what lives serves.
  */
-static bool serves_port(const struct nat_plane *plane, const struct nat_flow *flow)
+static bool serves_port(const struct nat_datapath *datapath, const struct nat_flow *flow)
 {
     const struct nat_installed *installed =
-        nat_installed_by_id(plane, plane->endpoints[flow->endpoint].owner);
+        nat_installed_by_id(datapath, datapath->endpoints[flow->endpoint].owner);
     if (!installed || !installed->known)
         return true;
-    if (flow->port >= nat_port_limit(plane))
+    if (flow->port >= nat_port_limit(datapath))
         return false;
-    const struct nat_installed_port key = { .owner = nat_port_at(plane, flow->port, 0)->owner };
+    const struct nat_installed_port key = { .owner = nat_port_at(datapath, flow->port, 0)->owner };
     const struct nat_installed_port *port = vec_find(&installed->ports, &key, compare_owners);
     return port &&
            (port->id != flow->port || vec_find(&port->endpoints, &flow->endpoint, nat_id_cmp));
 }
 
-bool nat_flow_endpoint_lives(const struct nat_plane *plane, const struct nat_flow *flow)
+bool nat_flow_endpoint_lives(const struct nat_datapath *datapath, const struct nat_flow *flow)
 {
-    return flow->endpoint < plane->maps[NAT_MAP_ENDPOINTS].entries &&
-           (uint32_t)plane->endpoints[flow->endpoint].state == flow->generation;
+    return flow->endpoint < datapath->maps[NAT_MAP_ENDPOINTS].entries &&
+           (uint32_t)datapath->endpoints[flow->endpoint].state == flow->generation;
 }
 
-bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow)
+bool nat_flow_stale(const struct nat_datapath *datapath, const struct nat_flow *flow)
 {
-    return flow->endpoint && (!nat_flow_endpoint_lives(plane, flow) || !serves_port(plane, flow));
+    return flow->endpoint &&
+           (!nat_flow_endpoint_lives(datapath, flow) || !serves_port(datapath, flow));
 }
 
-void nat_plane_set_clientless(struct nat_plane *plane, nat_clientless_judge *judge,
-                              const void *context)
+void nat_datapath_set_clientless(struct nat_datapath *datapath, nat_clientless_judge *judge,
+                                 const void *context)
 {
-    plane->is_clientless = judge;
-    plane->clientless_context = context;
+    datapath->is_clientless = judge;
+    datapath->clientless_context = context;
 }
 
-void nat_plane_set_counter(struct nat_plane *plane, const struct nat_flow_counter *counter,
-                           void *context)
+void nat_datapath_set_counter(struct nat_datapath *datapath, const struct nat_flow_counter *counter,
+                              void *context)
 {
-    plane->counter = counter;
-    plane->counter_context = context;
+    datapath->counter = counter;
+    datapath->counter_context = context;
 }
 
-bool nat_flow_is_clientless(const struct nat_plane *plane, const struct nat_flow *flow)
+bool nat_flow_is_clientless(const struct nat_datapath *datapath, const struct nat_flow *flow)
 {
-    return flow->delivery == NAT_DELIVER_EGRESS && plane->is_clientless &&
-           plane->is_clientless(flow, plane->clientless_context);
+    return flow->delivery == NAT_DELIVER_EGRESS && datapath->is_clientless &&
+           datapath->is_clientless(flow, datapath->clientless_context);
 }
 
 /* The id of the flow's Service; 0: it has gone, and another one may have the id. */
-static uint32_t service_of(const struct nat_plane *plane, const struct nat_flow *flow)
+static uint32_t service_of(const struct nat_datapath *datapath, const struct nat_flow *flow)
 {
-    if (flow->service >= plane->maps[NAT_MAP_SERVICES].entries)
+    if (flow->service >= datapath->maps[NAT_MAP_SERVICES].entries)
         return 0;
-    uint64_t word = plane->services[flow->service];
+    uint64_t word = datapath->services[flow->service];
     uint32_t before = (uint32_t)(word >> NAT_SERVICE_GENERATION_SHIFT);
     return (int32_t)(flow->generation - before) > 0 ? flow->service : 0;
 }
@@ -121,21 +122,21 @@ uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s)
     return idle > 0 ? (uint32_t)idle : 0;
 }
 
-bool nat_flow_find_reverse(const struct nat_plane *plane, const struct nat_tuple *key,
+bool nat_flow_find_reverse(const struct nat_datapath *datapath, const struct nat_tuple *key,
                            const struct nat_flow *flow, struct nat_flow *ret_reverse)
 {
     if (flow->half == NAT_HALF_DIRECT)
         return false;
     struct nat_tuple reverse_key = nat_flow_reverse_key(flow);
-    return nat_table_get(plane, NAT_MAP_FLOWS, &reverse_key, ret_reverse) == 0 &&
+    return nat_table_get(datapath, NAT_MAP_FLOWS, &reverse_key, ret_reverse) == 0 &&
            nat_flow_whole(&reverse_key, ret_reverse) && nat_flow_is_reverse(key, ret_reverse);
 }
 
-enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat_tuple *key,
+enum nat_state nat_flow_state_of(const struct nat_datapath *datapath, const struct nat_tuple *key,
                                  const struct nat_flow *flow)
 {
     struct nat_flow reverse;
-    bool found = nat_flow_find_reverse(plane, key, flow, &reverse);
+    bool found = nat_flow_find_reverse(datapath, key, flow, &reverse);
     return nat_flow_state(flow, found ? &reverse : flow, !found, key->protocol);
 }
 
@@ -145,11 +146,11 @@ bool nat_flow_is_snat(const struct nat_flow *flow)
 }
 
 /* What the endpoint sees of a flow whose source is translated where it leaves. */
-static void read_snat(const struct nat_plane *plane, const struct nat_flow *flow,
+static void read_snat(const struct nat_datapath *datapath, const struct nat_flow *flow,
                       struct nat_flow_view *view)
 {
     struct nat_flow snat;
-    if (nat_table_get(plane, NAT_MAP_FLOWS, &flow->to, &snat) < 0 ||
+    if (nat_table_get(datapath, NAT_MAP_FLOWS, &flow->to, &snat) < 0 ||
         !nat_flow_whole(&flow->to, &snat) || !nat_flow_is_snat(&snat))
         return;
     view->source = nat_addr_ip(&snat.to.src);
@@ -178,8 +179,9 @@ static struct nat_flow_view view_direct(const struct nat_tuple *key, const struc
     return view;
 }
 
-static struct nat_flow_view view_forward(const struct nat_plane *plane, const struct nat_tuple *key,
-                                         const struct nat_flow *flow, uint32_t now_s)
+static struct nat_flow_view view_forward(const struct nat_datapath *datapath,
+                                         const struct nat_tuple *key, const struct nat_flow *flow,
+                                         uint32_t now_s)
 {
     struct nat_flow_view view = {
         .client = nat_addr_ip(&key->src),
@@ -191,21 +193,21 @@ static struct nat_flow_view view_forward(const struct nat_plane *plane, const st
         .endpoint_port = ntohs(flow->to.dport),
         .source_port = ntohs(flow->to.sport),
         .protocol = key->protocol,
-        .service = service_of(plane, flow),
+        .service = service_of(datapath, flow),
         .port = flow->port,
         .endpoint_id = flow->endpoint,
         .masqueraded = (flow->flags & NAT_FLOW_MASQ) != 0,
         .hairpin = (flow->flags & NAT_FLOW_HAIRPIN) != 0,
-        .stale = nat_flow_stale(plane, flow) || nat_flow_is_clientless(plane, flow),
+        .stale = nat_flow_stale(datapath, flow) || nat_flow_is_clientless(datapath, flow),
         .idle_s = nat_flow_idle(flow, now_s),
         .packets = { flow->packets, 0 },
         .bytes = { flow->bytes, 0 },
     };
     struct nat_flow reverse;
-    bool found = nat_flow_find_reverse(plane, key, flow, &reverse);
+    bool found = nat_flow_find_reverse(datapath, key, flow, &reverse);
     view.state = nat_flow_state(flow, found ? &reverse : flow, !found, key->protocol);
     if (found && nat_flow_has_snat(reverse.flags))
-        read_snat(plane, flow, &view);
+        read_snat(datapath, flow, &view);
     if (found) {
         view.idle_s = MIN(view.idle_s, nat_flow_idle(&reverse, now_s));
         view.packets[1] = reverse.packets;
@@ -215,7 +217,7 @@ static struct nat_flow_view view_forward(const struct nat_plane *plane, const st
 }
 
 /* Returns what `each` answers; 0 for a half by which no flow is listed. */
-static int list_half(const struct nat_plane *plane, const struct nat_tuple *key,
+static int list_half(const struct nat_datapath *datapath, const struct nat_tuple *key,
                      const struct nat_flow *flow, uint32_t now_s,
                      int (*each)(const struct nat_flow_view *flow, void *context), void *context,
                      size_t *left)
@@ -224,7 +226,7 @@ static int list_half(const struct nat_plane *plane, const struct nat_tuple *key,
     if (!nat_flow_whole(key, flow) || nat_flow_is_snat(flow))
         return 0;
     if (flow->half == NAT_HALF_FORWARD)
-        view = view_forward(plane, key, flow, now_s);
+        view = view_forward(datapath, key, flow, now_s);
     else if (flow->half == NAT_HALF_DIRECT)
         view = view_direct(key, flow, now_s);
     else
@@ -233,16 +235,17 @@ static int list_half(const struct nat_plane *plane, const struct nat_tuple *key,
     return each(&view, context);
 }
 
-int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
-                        int (*each)(const struct nat_flow_view *flow, void *context), void *context)
+int nat_datapath_each_flow(struct nat_datapath *datapath, size_t limit,
+                           int (*each)(const struct nat_flow_view *flow, void *context),
+                           void *context)
 {
     AUTOWALK struct nat_walk walk;
-    nat_table_walk(plane, NAT_MAP_FLOWS, &walk);
+    nat_table_walk(datapath, NAT_MAP_FLOWS, &walk);
     const uint32_t now_s = (uint32_t)(clock_mono_ms() / SECOND_MS);
     int r = 0;
     while (limit && (r = nat_walk_next(&walk)) > 0) {
         for (uint32_t i = 0; i < walk.count && limit; i++) {
-            if (list_half(plane, nat_walk_key(&walk, i), nat_walk_value(&walk, i), now_s, each,
+            if (list_half(datapath, nat_walk_key(&walk, i), nat_walk_value(&walk, i), now_s, each,
                           context, &limit))
                 return 0;
         }
@@ -257,30 +260,31 @@ bool nat_flow_delays_drain(const struct nat_tuple *key, const struct nat_flow *f
            (flow->flags & (NAT_FLOW_ANSWERED | NAT_FLOW_FIN | NAT_FLOW_RST)) == NAT_FLOW_ANSWERED;
 }
 
-uint64_t nat_plane_established(const struct nat_plane *plane, bool of_egress)
+uint64_t nat_datapath_established(const struct nat_datapath *datapath, bool of_egress)
 {
-    if (plane->sweep.last.seen > COUNT_AT_ONCE)
-        return plane->sweep.last.established[of_egress];
+    if (datapath->sweep.last.seen > COUNT_AT_ONCE)
+        return datapath->sweep.last.established[of_egress];
     AUTOWALK struct nat_walk walk;
-    nat_table_walk(plane, NAT_MAP_FLOWS, &walk);
+    nat_table_walk(datapath, NAT_MAP_FLOWS, &walk);
     uint64_t count = 0;
     while (nat_walk_next(&walk) > 0) {
         for (uint32_t i = 0; i < walk.count; i++) {
             const struct nat_flow *flow = nat_walk_value(&walk, i);
             count += (flow->delivery == NAT_DELIVER_EGRESS) == of_egress &&
-                     !nat_flow_is_clientless(plane, flow) &&
+                     !nat_flow_is_clientless(datapath, flow) &&
                      nat_flow_delays_drain(nat_walk_key(&walk, i), flow);
         }
     }
     return count;
 }
 
-void nat_plane_flow_states(const struct nat_plane *plane, uint64_t ret_count[static NAT_STATES])
+void nat_datapath_flow_states(const struct nat_datapath *datapath,
+                              uint64_t ret_count[static NAT_STATES])
 {
-    memcpy(ret_count, plane->sweep.last.states, sizeof(plane->sweep.last.states));
+    memcpy(ret_count, datapath->sweep.last.states, sizeof(datapath->sweep.last.states));
 }
 
-void nat_plane_pressure(const struct nat_plane *plane, struct nat_pressure *ret_pressure)
+void nat_datapath_pressure(const struct nat_datapath *datapath, struct nat_pressure *ret_pressure)
 {
-    *ret_pressure = *plane->pressure;
+    *ret_pressure = *datapath->pressure;
 }

@@ -2,7 +2,7 @@
 /* One half of a flow: what the list of flows, the sweep and the probe ask of it. */
 #pragma once
 
-#include "apply/nat/plane.h"
+#include "apply/nat/datapath.h"
 
 /* The key under which the other half is. */
 struct nat_tuple nat_flow_reverse_key(const struct nat_flow *flow);
@@ -15,11 +15,11 @@ struct nat_tuple nat_flow_reverse_key(const struct nat_flow *flow);
 bool nat_flow_is_reverse(const struct nat_tuple *key, const struct nat_flow *reverse);
 
 /* Reads the other half of the flow under `key`. False: this half is alone. */
-bool nat_flow_find_reverse(const struct nat_plane *plane, const struct nat_tuple *key,
+bool nat_flow_find_reverse(const struct nat_datapath *datapath, const struct nat_tuple *key,
                            const struct nat_flow *flow, struct nat_flow *ret_reverse);
 
 /* What the flow of a half has come to. It is read with its other half, if there is one. */
-enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat_tuple *key,
+enum nat_state nat_flow_state_of(const struct nat_datapath *datapath, const struct nat_tuple *key,
                                  const struct nat_flow *flow);
 
 /* False if the kernel gave the entry to another key while it was read. */
@@ -29,13 +29,13 @@ bool nat_flow_whole(const struct nat_tuple *key, const struct nat_flow *flow);
 bool nat_flow_is_snat(const struct nat_flow *flow);
 
 /* True while the endpoint that the flow was made to lives. */
-bool nat_flow_endpoint_lives(const struct nat_plane *plane, const struct nat_flow *flow);
+bool nat_flow_endpoint_lives(const struct nat_datapath *datapath, const struct nat_flow *flow);
 
 /* True if the endpoint does not live any more, or serves no longer for the flow's port. */
-bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow);
+bool nat_flow_stale(const struct nat_datapath *datapath, const struct nat_flow *flow);
 
-/* True for a gateway's flow whose client is gone: see nat_plane_set_clientless(). */
-bool nat_flow_is_clientless(const struct nat_plane *plane, const struct nat_flow *flow);
+/* True for a gateway's flow whose client is gone: see nat_datapath_set_clientless(). */
+bool nat_flow_is_clientless(const struct nat_datapath *datapath, const struct nat_flow *flow);
 
 /* Seconds since the half's last packet. */
 uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s);

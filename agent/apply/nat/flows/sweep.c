@@ -19,9 +19,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/flows/flows.h"
 #include "apply/nat/maps/table.h"
-#include "apply/nat/plane_inside.h"
 #include "apply/nat/services/filter.h"
 #include "apply/nat/services/unowned.h"
 #include "base/clock.h"
@@ -42,36 +42,36 @@ enum fate { FATE_STAYS, FATE_HALF_GOES, FATE_GOES };
  * Whether a flow that is stale may yet be answered: its endpoint was asked before it went, and no
  * longer ago than a request may wait.
  */
-static bool may_be_answered(const struct nat_plane *plane, const struct nat_tuple *key,
+static bool may_be_answered(const struct nat_datapath *datapath, const struct nat_tuple *key,
                             const struct nat_flow *flow, uint32_t idle_s)
 {
-    return !nat_flow_endpoint_lives(plane, flow) &&
-           idle_s <= nat_timeout_s(plane->control, flow, key->protocol, NAT_STATE_UNANSWERED);
+    return !nat_flow_endpoint_lives(datapath, flow) &&
+           idle_s <= nat_timeout_s(datapath->control, flow, key->protocol, NAT_STATE_UNANSWERED);
 }
 
 /* No packet follows it any more, whatever its state. `idle_s`: since when, in both directions. */
-static bool is_ended(const struct nat_plane *plane, const struct nat_tuple *key,
+static bool is_ended(const struct nat_datapath *datapath, const struct nat_tuple *key,
                      const struct nat_flow *flow, uint32_t idle_s)
 {
-    return (key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow) &&
-            !may_be_answered(plane, key, flow, idle_s)) ||
-           nat_flow_is_clientless(plane, flow);
+    return (key->protocol != PROTOCOL_TCP && nat_flow_stale(datapath, flow) &&
+            !may_be_answered(datapath, key, flow, idle_s)) ||
+           nat_flow_is_clientless(datapath, flow);
 }
 
-static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *key,
+static enum fate judge(const struct nat_datapath *datapath, const struct nat_tuple *key,
                        const struct nat_flow *flow, uint32_t now_s, enum nat_state *ret_state)
 {
     struct nat_flow reverse;
     uint32_t idle = nat_flow_idle(flow, now_s);
-    bool found = nat_flow_find_reverse(plane, key, flow, &reverse);
+    bool found = nat_flow_find_reverse(datapath, key, flow, &reverse);
     *ret_state = nat_flow_state(flow, found ? &reverse : flow, !found, key->protocol);
     if (found)
         idle = MIN(idle, nat_flow_idle(&reverse, now_s));
-    if (is_ended(plane, key, flow, idle))
+    if (is_ended(datapath, key, flow, idle))
         return FATE_GOES;
     if (!found && flow->half != NAT_HALF_DIRECT)
         return idle > ALONE_S ? FATE_HALF_GOES : FATE_STAYS;
-    if (idle <= nat_timeout_s(plane->control, flow, key->protocol, *ret_state))
+    if (idle <= nat_timeout_s(datapath->control, flow, key->protocol, *ret_state))
         return FATE_STAYS;
     return found ? FATE_GOES : FATE_HALF_GOES;
 }
@@ -88,45 +88,45 @@ static bool is_unchanged(const struct nat_flow *is, const struct nat_flow *was)
  * removal it is written again at once. Returns 1 if it was removed, 0 if it is in use, or -errno
  * (-ENOENT: it is gone already).
  */
-static int end_half(const struct nat_plane *plane, const struct nat_tuple *key,
+static int end_half(const struct nat_datapath *datapath, const struct nat_tuple *key,
                     const struct nat_flow *was)
 {
     struct nat_flow is;
-    int r = nat_table_get(plane, NAT_MAP_FLOWS, key, &is);
+    int r = nat_table_get(datapath, NAT_MAP_FLOWS, key, &is);
     if (r < 0 || !is_unchanged(&is, was))
         return r;
-    r = nat_table_take(plane, NAT_MAP_FLOWS, key, &is);
+    r = nat_table_take(datapath, NAT_MAP_FLOWS, key, &is);
     if (r < 0 || is_unchanged(&is, was))
         return r < 0 ? r : 1;
-    (void)nat_table_put(plane, NAT_MAP_FLOWS, key, &is, BPF_NOEXIST);
+    (void)nat_table_put(datapath, NAT_MAP_FLOWS, key, &is, BPF_NOEXIST);
     return 0;
 }
 
 /* Removes the other half of a flow whose first half is gone. Returns as end_half(). */
-static int end_reverse(const struct nat_plane *plane, const struct nat_tuple *key,
+static int end_reverse(const struct nat_datapath *datapath, const struct nat_tuple *key,
                        const struct nat_flow *flow, uint32_t now_s)
 {
     struct nat_tuple reverse_key = nat_flow_reverse_key(flow);
     struct nat_flow reverse;
-    int r = nat_table_get(plane, NAT_MAP_FLOWS, &reverse_key, &reverse);
+    int r = nat_table_get(datapath, NAT_MAP_FLOWS, &reverse_key, &reverse);
     if (r < 0 || !nat_flow_is_reverse(key, &reverse))
         return r < 0 ? r : 1;
     uint32_t idle = nat_flow_idle(&reverse, now_s);
-    bool ended = is_ended(plane, key, flow, idle);
+    bool ended = is_ended(datapath, key, flow, idle);
     enum nat_state state = nat_flow_state(flow, &reverse, false, key->protocol);
-    uint32_t limit = nat_timeout_s(plane->control, flow, key->protocol, state);
-    return ended || idle > limit ? end_half(plane, &reverse_key, &reverse) : 0;
+    uint32_t limit = nat_timeout_s(datapath->control, flow, key->protocol, state);
+    return ended || idle > limit ? end_half(datapath, &reverse_key, &reverse) : 0;
 }
 
 /* Returns 1 if a flow has ended with it. */
-static int end_flow(const struct nat_plane *plane, const struct nat_tuple *key,
+static int end_flow(const struct nat_datapath *datapath, const struct nat_tuple *key,
                     const struct nat_flow *flow, enum fate fate, uint32_t now_s)
 {
-    if (fate == FATE_STAYS || end_half(plane, key, flow) <= 0)
+    if (fate == FATE_STAYS || end_half(datapath, key, flow) <= 0)
         return 0; /* it is gone with its other half, or in use again */
-    if (fate == FATE_HALF_GOES || end_reverse(plane, key, flow, now_s) != 0)
+    if (fate == FATE_HALF_GOES || end_reverse(datapath, key, flow, now_s) != 0)
         return 1;
-    (void)nat_table_put(plane, NAT_MAP_FLOWS, key, flow, BPF_NOEXIST);
+    (void)nat_table_put(datapath, NAT_MAP_FLOWS, key, flow, BPF_NOEXIST);
     return 0;
 }
 
@@ -134,33 +134,34 @@ static int end_flow(const struct nat_plane *plane, const struct nat_tuple *key,
  * Removes an entry that the program's flow_yield() has invalidated and could not delete: it belongs
  * to no flow, and blocks its tuple.
  */
-static void end_unmade(const struct nat_plane *plane, const struct nat_tuple *key)
+static void end_unmade(const struct nat_datapath *datapath, const struct nat_tuple *key)
 {
     struct nat_flow is;
-    if (nat_table_take(plane, NAT_MAP_FLOWS, key, &is) == 0 && nat_flow_whole(key, &is))
-        (void)nat_table_put(plane, NAT_MAP_FLOWS, key, &is, BPF_NOEXIST);
+    if (nat_table_take(datapath, NAT_MAP_FLOWS, key, &is) == 0 && nat_flow_whole(key, &is))
+        (void)nat_table_put(datapath, NAT_MAP_FLOWS, key, &is, BPF_NOEXIST);
 }
 
-static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
+static int look_at_slice(struct nat_datapath *datapath, uint32_t now_s)
 {
-    struct nat_sweep *sweep = &plane->sweep;
+    struct nat_sweep *sweep = &datapath->sweep;
     int ended = 0;
     for (uint32_t i = 0; i < sweep->walk.count; i++) {
         const struct nat_tuple *key = nat_walk_key(&sweep->walk, i);
         const struct nat_flow *flow = nat_walk_value(&sweep->walk, i);
         if (!nat_flow_whole(key, flow)) {
-            end_unmade(plane, key);
+            end_unmade(datapath, key);
             continue;
         }
-        if (plane->counter && flow->delivery == NAT_DELIVER_EGRESS && flow->half == NAT_HALF_REPLY)
-            plane->counter->flow(plane->counter_context, key);
+        if (datapath->counter && flow->delivery == NAT_DELIVER_EGRESS &&
+            flow->half == NAT_HALF_REPLY)
+            datapath->counter->flow(datapath->counter_context, key);
         enum nat_state state;
-        enum fate fate = judge(plane, key, flow, now_s, &state);
-        ended += end_flow(plane, key, flow, fate, now_s);
+        enum fate fate = judge(datapath, key, flow, now_s, &state);
+        ended += end_flow(datapath, key, flow, fate, now_s);
         if (fate != FATE_STAYS)
             continue;
-        if (plane->filter_refilling)
-            nat_filter_add_flow(plane, key, flow);
+        if (datapath->filter_refilling)
+            nat_filter_add_flow(datapath, key, flow);
         bool counts = flow->half != NAT_HALF_REPLY && !nat_flow_is_snat(flow);
         sweep->now.states[state] += counts;
         sweep->now.egress += counts && flow->delivery == NAT_DELIVER_EGRESS;
@@ -171,58 +172,59 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
     return ended;
 }
 
-static void begin_round(struct nat_plane *plane, int64_t now_mono_ms)
+static void begin_round(struct nat_datapath *datapath, int64_t now_mono_ms)
 {
-    struct nat_sweep *sweep = &plane->sweep;
-    nat_unowned_remove(plane);
-    if (plane->filter_litter && now_mono_ms >= sweep->next_refill_ms) {
+    struct nat_sweep *sweep = &datapath->sweep;
+    nat_unowned_remove(datapath);
+    if (datapath->filter_litter && now_mono_ms >= sweep->next_refill_ms) {
         sweep->next_refill_ms = now_mono_ms + REFILL_PAUSE_MS;
-        nat_filter_refill(plane);
+        nat_filter_refill(datapath);
     }
     sweep->under_way = true;
     sweep->now = (struct nat_sweep_count){ 0 };
     if (sweep->walk.room == 0)
-        nat_table_walk(plane, NAT_MAP_FLOWS, &sweep->walk);
-    sweep->walk.fd = plane->maps[NAT_MAP_FLOWS].fd;
+        nat_table_walk(datapath, NAT_MAP_FLOWS, &sweep->walk);
+    sweep->walk.fd = datapath->maps[NAT_MAP_FLOWS].fd;
     nat_walk_again(&sweep->walk);
 }
 
 /* Returns after how many milliseconds to call again. */
-static int64_t end_round(struct nat_plane *plane, int64_t now_mono_ms)
+static int64_t end_round(struct nat_datapath *datapath, int64_t now_mono_ms)
 {
-    struct nat_sweep *sweep = &plane->sweep;
-    if (plane->filter_refilling)
-        nat_filter_switch(plane);
+    struct nat_sweep *sweep = &datapath->sweep;
+    if (datapath->filter_refilling)
+        nat_filter_switch(datapath);
     sweep->under_way = false;
     sweep->last = sweep->now;
     sweep->last_ms = now_mono_ms;
-    if (plane->counter)
-        plane->counter->end(plane->counter_context, now_mono_ms);
+    if (datapath->counter)
+        datapath->counter->end(datapath->counter_context, now_mono_ms);
     return sweep->last.seen ? ROUND_PAUSE_MS : EMPTY_PAUSE_MS;
 }
 
-static int give_up(struct nat_plane *plane, int error)
+static int give_up(struct nat_datapath *datapath, int error)
 {
-    plane->filter_litter |= plane->filter_refilling;
-    plane->filter_refilling = false;
-    plane->sweep.under_way = false;
+    datapath->filter_litter |= datapath->filter_refilling;
+    datapath->filter_refilling = false;
+    datapath->sweep.under_way = false;
     return error;
 }
 
-int nat_plane_sweep(struct nat_plane *plane, int64_t now_mono_ms, int64_t *ret_next_ms)
+int nat_datapath_sweep(struct nat_datapath *datapath, int64_t now_mono_ms, int64_t *ret_next_ms)
 {
-    struct nat_sweep *sweep = &plane->sweep;
+    struct nat_sweep *sweep = &datapath->sweep;
     *ret_next_ms = ROUND_PAUSE_MS;
-    if (plane->control->ring_slots == 0) /* nat_plane_set() has not told how long flows live */
+    if (datapath->control->ring_slots ==
+        0) /* nat_datapath_set() has not told how long flows live */
         return 0;
     if (!sweep->under_way)
-        begin_round(plane, now_mono_ms);
+        begin_round(datapath, now_mono_ms);
 
     int ended = 0, r = nat_walk_next(&sweep->walk);
     if (r < 0)
-        return give_up(plane, r);
+        return give_up(datapath, r);
     if (r > 0)
-        ended = look_at_slice(plane, (uint32_t)(now_mono_ms / SECOND_MS));
-    *ret_next_ms = sweep->walk.ended ? end_round(plane, now_mono_ms) : SLICE_PAUSE_MS;
+        ended = look_at_slice(datapath, (uint32_t)(now_mono_ms / SECOND_MS));
+    *ret_next_ms = sweep->walk.ended ? end_round(datapath, now_mono_ms) : SLICE_PAUSE_MS;
     return ended;
 }

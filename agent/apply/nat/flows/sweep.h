@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the sweep over the flows is. nat_plane_sweep() goes on from there; see sweep.c. */
+/* Where the sweep over the flows is. nat_datapath_sweep() goes on from there; see sweep.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Detaching all programs of ours from all interfaces, by both methods, for `agentctl cleanup`. It
- * is apart from hooks.c because it needs nothing of the plane, and so works after a crash.
+ * is apart from hooks.c because it needs nothing of the datapath, and so works after a crash.
  */
 #include <errno.h>
 #include <unistd.h>

@@ -445,24 +445,24 @@ static int open_hooks(bool tcx, const struct hook_programs *programs, const char
     return 0;
 }
 
-static int plane_fd(void *context, enum nat_hook hook, bool bare)
+static int datapath_fd(void *context, enum nat_hook hook, bool bare)
 {
-    return nat_plane_program(context, hook, bare);
+    return nat_datapath_program(context, hook, bare);
 }
 
-static uint32_t plane_id(void *context, enum nat_hook hook, bool bare)
+static uint32_t datapath_id(void *context, enum nat_hook hook, bool bare)
 {
-    return nat_plane_program_id(context, hook, bare);
+    return nat_datapath_program_id(context, hook, bare);
 }
 
-int nat_hooks_open_by(bool tcx, struct nat_plane *plane, const char *pins,
+int nat_hooks_open_by(bool tcx, struct nat_datapath *datapath, const char *pins,
                       struct nat_hooks **ret_hooks)
 {
     const struct hook_programs programs = {
         .layer = NAT_LAYER_SERVICES,
-        .context = plane,
-        .fd = plane_fd,
-        .id = plane_id,
+        .context = datapath,
+        .fd = datapath_fd,
+        .id = datapath_id,
     };
     return open_hooks(tcx, &programs, pins, ret_hooks);
 }
@@ -473,9 +473,9 @@ int nat_hooks_open_for(const struct hook_programs *programs, const char *pins,
     return open_hooks(tcx_supported(), programs, pins, ret_hooks);
 }
 
-int nat_hooks_open(struct nat_plane *plane, const char *pins, struct nat_hooks **ret_hooks)
+int nat_hooks_open(struct nat_datapath *datapath, const char *pins, struct nat_hooks **ret_hooks)
 {
-    return nat_hooks_open_by(tcx_supported(), plane, pins, ret_hooks);
+    return nat_hooks_open_by(tcx_supported(), datapath, pins, ret_hooks);
 }
 
 void nat_hooks_close(struct nat_hooks *hooks)

@@ -10,8 +10,8 @@
  */
 #pragma once
 
+#include "apply/nat/datapath.h"
 #include "apply/nat/hooks/place.h"
-#include "apply/nat/plane.h"
 
 struct nat_hooks;
 
@@ -19,7 +19,8 @@ struct nat_hooks;
 struct hook_programs {
     enum nat_layer layer;
     void *context; /* for the functions */
-    /* The descriptor of a hook's program, borrowed, or -errno; `bare`: as nat_plane_program(). */
+    /* The descriptor of a hook's program, borrowed, or -errno; `bare`: as nat_datapath_program().
+     */
     int (*fd)(void *context, enum nat_hook hook, bool bare);
     uint32_t (*id)(void *context, enum nat_hook hook, bool bare); /* the kernel's; 0: unknown */
     /* The program that stands before it in the same place, likewise: -1 and 0: none does. */
@@ -27,14 +28,15 @@ struct hook_programs {
     uint32_t (*leader_id)(void *context, enum nat_hook hook, bool bare);
 };
 
-/* `pins`: as in nat_plane_options. Finds what an earlier agent has attached. Returns 0 or -errno.
+/* `pins`: as in nat_datapath_options. Finds what an earlier agent has attached. Returns 0 or
+ * -errno.
  */
-int nat_hooks_open(struct nat_plane *plane, const char *pins, struct nat_hooks **ret_hooks);
+int nat_hooks_open(struct nat_datapath *datapath, const char *pins, struct nat_hooks **ret_hooks);
 /* The same for other programs. */
 int nat_hooks_open_for(const struct hook_programs *programs, const char *pins,
                        struct nat_hooks **ret_hooks);
 /* The same with the method chosen by the caller: TCX or clsact. */
-int nat_hooks_open_by(bool tcx, struct nat_plane *plane, const char *pins,
+int nat_hooks_open_by(bool tcx, struct nat_datapath *datapath, const char *pins,
                       struct nat_hooks **ret_hooks);
 void nat_hooks_close(struct nat_hooks *hooks);
 DEFINE_CLEANUP(struct nat_hooks *, nat_hooks_close);
@@ -73,7 +75,7 @@ bool nat_hooks_pins_moved(struct nat_hooks *hooks);
 const char *nat_hooks_method(const struct nat_hooks *hooks);
 
 /*
- * Detaches all programs of a layer from all interfaces, by both methods; needs no plane. Returns
+ * Detaches all programs of a layer from all interfaces, by both methods; needs no datapath. Returns
  * how many were attached, or -errno.
  */
 int nat_hooks_remove(const char *pins, enum nat_layer layer);

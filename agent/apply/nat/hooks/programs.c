@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/hooks/programs.h"
-#include "apply/nat/plane_inside.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "bpf/nat.skel.h"
@@ -188,7 +188,7 @@ int nat_programs_fd(const struct nat_programs *programs, enum nat_hook hook)
     return bpf_program__fd(bpf_object__find_program_by_name(programs->obj, hook_programs[hook]));
 }
 
-int nat_plane_twin(const struct nat_plane *plane, enum nat_hook hook)
+int nat_datapath_twin(const struct nat_datapath *datapath, enum nat_hook hook)
 {
-    return nat_programs_fd(plane->twin, hook);
+    return nat_programs_fd(datapath->twin, hook);
 }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "apply/nat/plane.h"
+#include "apply/nat/datapath.h"
 
 struct nat_programs; /* of bpf/nat.skel.h */
 
@@ -44,4 +44,4 @@ int nat_programs_fd(const struct nat_programs *programs, enum nat_hook hook);
  * The descriptor of the twin's program for a hook, for BPF_PROG_TEST_RUN. Borrowed. Negative for
  * the hooks where packets leave: the twin does not have those programs.
  */
-int nat_plane_twin(const struct nat_plane *plane, enum nat_hook hook);
+int nat_datapath_twin(const struct nat_datapath *datapath, enum nat_hook hook);

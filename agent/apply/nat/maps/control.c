@@ -16,9 +16,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/maps/table.h"
-#include "apply/nat/plane_inside.h"
 #include "base/files/file.h"
 #include "base/macro.h"
 #include "faults/nat.h"
@@ -64,30 +64,30 @@ static void write_nets(struct nat_net *to, uint32_t *count, uint32_t room,
 }
 
 /* Peers that don't fit get no errors. One that is read while it changes costs one error. */
-static void write_peers(struct nat_plane *plane, const struct nat_settings *settings)
+static void write_peers(struct nat_datapath *datapath, const struct nat_settings *settings)
 {
     uint32_t counts[2] = { 0 };
     for (size_t i = 0; i < settings->peer_count; i++) {
         const struct ip *peer = &settings->peers[i];
         const bool six = peer->family == IP_V6;
         if (counts[six] < NAT_MAX_PEERS)
-            plane->peers[(six ? NAT_MAX_PEERS : 0) + counts[six]++] = nat_addr_of(peer);
+            datapath->peers[(six ? NAT_MAX_PEERS : 0) + counts[six]++] = nat_addr_of(peer);
     }
     for (int six = 0; six < 2; six++)
-        __atomic_store_n(&plane->control->peer_counts[six], counts[six], __ATOMIC_RELEASE);
+        __atomic_store_n(&datapath->control->peer_counts[six], counts[six], __ATOMIC_RELEASE);
 }
 
-int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
-                  struct faults *faults)
+int nat_datapath_set(struct nat_datapath *datapath, const struct nat_settings *settings,
+                     struct faults *faults)
 {
-    struct nat_control *control = plane->control;
+    struct nat_control *control = datapath->control;
     if (settings->snat_last < settings->snat_first)
         return -EINVAL;
     write_nets(control->pod_nets, &control->pod_net_count, NAT_MAX_POD_NETS, settings->pod_nets,
                settings->pod_net_count, "pods", faults);
     write_nets(control->service_nets, &control->service_net_count, NAT_MAX_SERVICE_NETS,
                settings->service_nets, settings->service_net_count, "services", faults);
-    write_peers(plane, settings);
+    write_peers(datapath, settings);
 
     uint32_t count = settings->snat_last - settings->snat_first + 1u;
     __atomic_store_n(&control->snat_count, MIN(count, control->snat_count), __ATOMIC_RELEASE);
@@ -100,33 +100,33 @@ int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
                          __ATOMIC_RELEASE);
     }
     __atomic_store_n(&control->egress_icmp_s, settings->egress_icmp_s, __ATOMIC_RELEASE);
-    __atomic_store_n(&control->ring_slots, plane->maps[NAT_MAP_RING].entries, __ATOMIC_RELEASE);
+    __atomic_store_n(&control->ring_slots, datapath->maps[NAT_MAP_RING].entries, __ATOMIC_RELEASE);
     return 0;
 }
 
-void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm, bool judged)
+void nat_datapath_set_path(struct nat_datapath *datapath, bool stack, bool xfrm, bool judged)
 {
-    uint32_t path = plane->control->path & (NAT_PATH_STACKED | NAT_PATH_MARK_NODE_PORTS);
+    uint32_t path = datapath->control->path & (NAT_PATH_STACKED | NAT_PATH_MARK_NODE_PORTS);
     if (stack)
         path |= NAT_PATH_STACK | NAT_PATH_STACKED;
     if (xfrm)
         path |= NAT_PATH_XFRM | (judged ? 0 : NAT_PATH_WHOLE);
-    __atomic_store_n(&plane->control->path, path, __ATOMIC_RELEASE);
+    __atomic_store_n(&datapath->control->path, path, __ATOMIC_RELEASE);
 }
 
-void nat_plane_set_mark(struct nat_plane *plane, uint32_t mark, bool node_ports)
+void nat_datapath_set_mark(struct nat_datapath *datapath, uint32_t mark, bool node_ports)
 {
-    uint32_t path = plane->control->path & ~NAT_PATH_MARK_NODE_PORTS;
+    uint32_t path = datapath->control->path & ~NAT_PATH_MARK_NODE_PORTS;
     if (node_ports)
         path |= NAT_PATH_MARK_NODE_PORTS;
-    __atomic_store_n(&plane->control->path, path, __ATOMIC_RELEASE);
-    __atomic_store_n(&plane->control->mark, mark, __ATOMIC_RELEASE);
+    __atomic_store_n(&datapath->control->path, path, __ATOMIC_RELEASE);
+    __atomic_store_n(&datapath->control->mark, mark, __ATOMIC_RELEASE);
 }
 
-int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6])
+int nat_datapath_set_svc0(struct nat_datapath *datapath, uint32_t ifindex, const uint8_t mac[6])
 {
     static const uint8_t none[6];
-    struct nat_control *control = plane->control;
+    struct nat_control *control = datapath->control;
     const uint8_t *wanted = ifindex ? mac : none;
     if (memcmp(control->svc0_mac, wanted, sizeof(control->svc0_mac)) != 0) {
         __atomic_store_n(&control->svc0_ifindex, 0, __ATOMIC_RELEASE);
@@ -182,9 +182,9 @@ static int read_limit(const char *limit_path, const char *mask_path, bool four, 
     return 0;
 }
 
-int nat_plane_read_limits(struct nat_plane *plane)
+int nat_datapath_read_limits(struct nat_datapath *datapath)
 {
-    uint32_t *limits = plane->control->icmp_interval_ms;
+    uint32_t *limits = datapath->control->icmp_interval_ms;
     int r = read_limit("/proc/sys/net/ipv4/icmp_ratelimit", "/proc/sys/net/ipv4/icmp_ratemask",
                        true, &limits[0]);
     int second = read_limit("/proc/sys/net/ipv6/icmp/ratelimit", "/proc/sys/net/ipv6/icmp/ratemask",
@@ -192,24 +192,24 @@ int nat_plane_read_limits(struct nat_plane *plane)
     return r < 0 ? r : second;
 }
 
-int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const struct ip *v4,
-                            const struct ip *v6, uint32_t back)
+int nat_datapath_set_interface(struct nat_datapath *datapath, uint32_t ifindex, const struct ip *v4,
+                               const struct ip *v6, uint32_t back)
 {
     struct nat_interface_value value = { nat_addr_of(v4), nat_addr_of(v6), ifindex, back }, is;
-    if (nat_table_get(plane, NAT_MAP_INTERFACES, &ifindex, &is) == 0 &&
+    if (nat_table_get(datapath, NAT_MAP_INTERFACES, &ifindex, &is) == 0 &&
         memcmp(&is, &value, sizeof(is)) == 0)
         return 0;
-    return nat_table_put(plane, NAT_MAP_INTERFACES, &ifindex, &value, BPF_ANY);
+    return nat_table_put(datapath, NAT_MAP_INTERFACES, &ifindex, &value, BPF_ANY);
 }
 
-void nat_plane_set_by_route(struct nat_plane *plane, const uint32_t *tunnels, size_t count)
+void nat_datapath_set_by_route(struct nat_datapath *datapath, const uint32_t *tunnels, size_t count)
 {
-    uint32_t *to = plane->control->by_route;
+    uint32_t *to = datapath->control->by_route;
     for (size_t i = 0; i < NAT_MAX_BY_ROUTE; i++)
         __atomic_store_n(&to[i], i < count ? tunnels[i] : 0, __ATOMIC_RELEASE);
 }
 
-int nat_plane_remove_interface(struct nat_plane *plane, uint32_t ifindex)
+int nat_datapath_remove_interface(struct nat_datapath *datapath, uint32_t ifindex)
 {
-    return nat_table_remove(plane, NAT_MAP_INTERFACES, &ifindex);
+    return nat_table_remove(datapath, NAT_MAP_INTERFACES, &ifindex);
 }

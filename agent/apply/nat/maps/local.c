@@ -13,35 +13,35 @@
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/maps/arrays.h"
 
-bool nat_is_local(const struct nat_plane *plane, const struct ip *ip)
+bool nat_is_local(const struct nat_datapath *datapath, const struct ip *ip)
 {
-    return vec_find(&plane->local, ip, ip_item_cmp);
+    return vec_find(&datapath->local, ip, ip_item_cmp);
 }
 
-void nat_local_mark(struct nat_plane *plane, uint32_t id)
+void nat_local_mark(struct nat_datapath *datapath, uint32_t id)
 {
-    struct ip ip = nat_addr_ip(&plane->endpoints[id].addr);
-    uint64_t state = plane->endpoints[id].state, wanted = state & ~NAT_ENDPOINT_ON_NODE;
-    if (nat_is_local(plane, &ip))
+    struct ip ip = nat_addr_ip(&datapath->endpoints[id].addr);
+    uint64_t state = datapath->endpoints[id].state, wanted = state & ~NAT_ENDPOINT_ON_NODE;
+    if (nat_is_local(datapath, &ip))
         wanted |= NAT_ENDPOINT_ON_NODE;
     if (wanted != state)
-        nat_word_set(&plane->endpoints[id].state, wanted);
+        nat_word_set(&datapath->endpoints[id].state, wanted);
 }
 
-int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, size_t count)
+int nat_datapath_set_local(struct nat_datapath *datapath, const struct ip *addresses, size_t count)
 {
-    if (count == plane->local.count &&
-        (count == 0 || memcmp(addresses, plane->local.items, count * sizeof(*addresses)) == 0))
+    if (count == datapath->local.count &&
+        (count == 0 || memcmp(addresses, datapath->local.items, count * sizeof(*addresses)) == 0))
         return 0;
-    int r = vec_reserve(&plane->local, count);
+    int r = vec_reserve(&datapath->local, count);
     if (r < 0)
         return r;
-    vec_clear(&plane->local);
+    vec_clear(&datapath->local);
     for (size_t i = 0; i < count; i++)
-        plane->local.items[plane->local.count++] = addresses[i];
-    sorted_each(struct nat_installed *, installed, &plane->installed) {
+        datapath->local.items[datapath->local.count++] = addresses[i];
+    sorted_each(struct nat_installed *, installed, &datapath->installed) {
         vec_each(const uint32_t, id, &(*installed)->endpoints)
-            nat_local_mark(plane, *id);
+            nat_local_mark(datapath, *id);
     }
     return 0;
 }

@@ -10,7 +10,7 @@
  * were; adopt.c cuts off what no longer fits.
  *
  * Programs that are attached keep using the maps they were loaded with. The flows that they enter
- * after the copy are copied by nat_plane_settle(), once the hooks have the new programs.
+ * after the copy are copied by nat_datapath_settle(), once the hooks have the new programs.
  *
  * bpffs refuses names with a dot (Linux, bpf_lookup()), hence the suffix "-new".
  */
@@ -26,11 +26,11 @@
 
 #include <linux/magic.h>
 
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/hooks/pins.h"
 #include "apply/nat/hooks/programs.h"
 #include "apply/nat/maps/maps.h"
 #include "apply/nat/maps/walk.h"
-#include "apply/nat/plane_inside.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -50,13 +50,13 @@ const char *nat_map_name(enum nat_map_index map)
     return names[map];
 }
 
-uint32_t nat_filter_words(const struct nat_plane *plane)
+uint32_t nat_filter_words(const struct nat_datapath *datapath)
 {
-    return plane->maps[NAT_MAP_FILTER].value_size / sizeof(__u64) / 2;
+    return datapath->maps[NAT_MAP_FILTER].value_size / sizeof(__u64) / 2;
 }
 
 /* Words in each half of the filter: one for about eight things, each of which sets two bits. */
-static uint32_t filter_words(const struct nat_plane_options *options)
+static uint32_t filter_words(const struct nat_datapath_options *options)
 {
     uint64_t things = options->max_services * 4ull + options->max_endpoints * 2ull;
     uint32_t words = 64;
@@ -70,7 +70,7 @@ static uint32_t filter_words(const struct nat_plane_options *options)
  * ports on average, each in two banks. An endpoint may be in both sets, and a block of slots has up
  * to twice the room that its set needs. 0: the size that bpf/service/maps.h gives the map.
  */
-static uint32_t wanted_entries(enum nat_map_index map, const struct nat_plane_options *options)
+static uint32_t wanted_entries(enum nat_map_index map, const struct nat_datapath_options *options)
 {
     switch (map) {
     case NAT_MAP_FRONTENDS:
@@ -102,10 +102,10 @@ static uint32_t wanted_entries(enum nat_map_index map, const struct nat_plane_op
     }
 }
 
-static const char *pin_path(const struct nat_plane *plane, enum nat_map_index index,
+static const char *pin_path(const struct nat_datapath *datapath, enum nat_map_index index,
                             const char *suffix, char path[static PATH_MAX])
 {
-    (void)snprintf(path, PATH_MAX, "%s/%s%s", plane->pins, names[index], suffix);
+    (void)snprintf(path, PATH_MAX, "%s/%s%s", datapath->pins, names[index], suffix);
     return path;
 }
 
@@ -115,11 +115,12 @@ static bool is_array(const struct nat_map *map)
 }
 
 /* Takes a pinned map over, or keeps it open to copy from. Returns 0 or -errno. */
-static int look_at_pin(struct nat_plane *plane, enum nat_map_index index, struct bpf_map *object)
+static int look_at_pin(struct nat_datapath *datapath, enum nat_map_index index,
+                       struct bpf_map *object)
 {
     char path[PATH_MAX];
-    struct nat_map *map = &plane->maps[index];
-    AUTOCLOSE int fd = bpf_obj_get(pin_path(plane, index, "", path));
+    struct nat_map *map = &datapath->maps[index];
+    AUTOCLOSE int fd = bpf_obj_get(pin_path(datapath, index, "", path));
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
     struct bpf_map_info info = { 0 };
@@ -130,7 +131,7 @@ static int look_at_pin(struct nat_plane *plane, enum nat_map_index index, struct
     bool same_kind = info.type == map->type && info.key_size == map->key_size &&
                      info.value_size == map->value_size;
     /* A control describes one filter: its length, and which half is in force. */
-    bool apart = index == NAT_MAP_CONTROL && !plane->maps[NAT_MAP_FILTER].pinned;
+    bool apart = index == NAT_MAP_CONTROL && !datapath->maps[NAT_MAP_FILTER].pinned;
     if (same_kind && !apart && info.map_flags == map->flags && info.max_entries == map->entries) {
         map->pinned = true;
         return bpf_map__reuse_fd(object, fd);
@@ -144,7 +145,7 @@ static int look_at_pin(struct nat_plane *plane, enum nat_map_index index, struct
 
 /* Returns 0 or -errno. */
 static int set_size(struct bpf_map *object, enum nat_map_index index,
-                    const struct nat_plane_options *options)
+                    const struct nat_datapath_options *options)
 {
     if (index == NAT_MAP_FILTER)
         return bpf_map__set_value_size(object, 2 * filter_words(options) * sizeof(__u64));
@@ -152,22 +153,22 @@ static int set_size(struct bpf_map *object, enum nat_map_index index,
     return entries ? bpf_map__set_max_entries(object, entries) : 0;
 }
 
-static int prepare(struct nat_plane *plane, enum nat_map_index index,
-                   const struct nat_plane_options *options)
+static int prepare(struct nat_datapath *datapath, enum nat_map_index index,
+                   const struct nat_datapath_options *options)
 {
-    struct bpf_map *object = nat_programs_map(plane->live, names[index]);
+    struct bpf_map *object = nat_programs_map(datapath->live, names[index]);
     if (!object)
         return -ENOENT;
     int r = set_size(object, index, options);
     if (r < 0)
         return r;
-    struct nat_map *map = &plane->maps[index];
+    struct nat_map *map = &datapath->maps[index];
     map->type = bpf_map__type(object);
     map->flags = bpf_map__map_flags(object);
     map->key_size = bpf_map__key_size(object);
     map->value_size = bpf_map__value_size(object);
     map->entries = bpf_map__max_entries(object);
-    return plane->pins ? look_at_pin(plane, index, object) : 0;
+    return datapath->pins ? look_at_pin(datapath, index, object) : 0;
 }
 
 /* Returns 0 if the deepest folder of `path` that exists is on a bpf file system, -ENOTSUP, -errno.
@@ -188,24 +189,24 @@ static int check_bpffs(const char *path)
     return fs.f_type == BPF_FS_MAGIC ? 0 : -ENOTSUP;
 }
 
-static void tell_no_bpffs(const struct nat_plane *plane, struct faults *faults)
+static void tell_no_bpffs(const struct nat_datapath *datapath, struct faults *faults)
 {
-    fault_raise(faults, plane->root, nat_pins_without_bpffs);
+    fault_raise(faults, datapath->root, nat_pins_without_bpffs);
 }
 
 /* An agent that is not root, or confined, needs a folder that was made for it (deploy/tmpfiles.d).
  */
-static int make_folder(struct nat_plane *plane, struct faults *faults)
+static int make_folder(struct nat_datapath *datapath, struct faults *faults)
 {
-    int r = check_bpffs(plane->pins);
+    int r = check_bpffs(datapath->pins);
     if (r == -ENOTSUP) {
-        tell_no_bpffs(plane, faults);
+        tell_no_bpffs(datapath, faults);
         return r;
     }
     if (r == 0)
-        r = dir_make(plane->pins);
+        r = dir_make(datapath->pins);
     if (r < 0)
-        fault_raise(faults, plane->root, nat_pins_unusable, .reason = strerror(-r));
+        fault_raise(faults, datapath->root, nat_pins_unusable, .reason = strerror(-r));
     return r;
 }
 
@@ -220,14 +221,14 @@ static void explain(enum nat_map_index index, int error, struct faults *faults)
                 .reason = strerror(-error), .remedy = remedy);
 }
 
-int nat_maps_prepare(struct nat_plane *plane, const struct nat_plane_options *options,
+int nat_maps_prepare(struct nat_datapath *datapath, const struct nat_datapath_options *options,
                      struct faults *faults)
 {
-    int r = plane->pins ? make_folder(plane, faults) : 0;
+    int r = datapath->pins ? make_folder(datapath, faults) : 0;
     if (r < 0)
         return r;
     for (int i = NAT_MAP_COUNT; i-- > 0;) { /* backwards: the control after its filter */
-        r = prepare(plane, i, options);
+        r = prepare(datapath, i, options);
         if (r < 0) {
             explain(i, r, faults);
             return r;
@@ -284,26 +285,26 @@ static int copy_old(struct nat_map *map)
     return map->memory ? copy_array(map) : copy_table(map);
 }
 
-static int pin_as(const struct nat_plane *plane, enum nat_map_index index)
+static int pin_as(const struct nat_datapath *datapath, enum nat_map_index index)
 {
     char fresh[PATH_MAX], path[PATH_MAX];
-    pin_path(plane, index, "-new", fresh);
+    pin_path(datapath, index, "-new", fresh);
     (void)unlink(fresh); /* what a crash may have left */
-    int r = bpf_obj_pin(plane->maps[index].fd, fresh);
+    int r = bpf_obj_pin(datapath->maps[index].fd, fresh);
     if (r < 0)
         return r;
-    return rename(fresh, pin_path(plane, index, "", path)) < 0 ? -errno : 0;
+    return rename(fresh, pin_path(datapath, index, "", path)) < 0 ? -errno : 0;
 }
 
-static int pin(struct nat_plane *plane, enum nat_map_index index)
+static int pin(struct nat_datapath *datapath, enum nat_map_index index)
 {
-    return plane->pins && !plane->maps[index].pinned ? pin_as(plane, index) : 0;
+    return datapath->pins && !datapath->maps[index].pinned ? pin_as(datapath, index) : 0;
 }
 
-static int finish(struct nat_plane *plane, enum nat_map_index index)
+static int finish(struct nat_datapath *datapath, enum nat_map_index index)
 {
-    struct nat_map *map = &plane->maps[index];
-    map->fd = bpf_map__fd(nat_programs_map(plane->live, names[index]));
+    struct nat_map *map = &datapath->maps[index];
+    map->fd = bpf_map__fd(nat_programs_map(datapath->live, names[index]));
     if (is_array(map)) {
         map->memory = map_array(map, map->fd, map->entries, PROT_READ | PROT_WRITE);
         if (!map->memory)
@@ -313,11 +314,11 @@ static int finish(struct nat_plane *plane, enum nat_map_index index)
 }
 
 /* Does something with each map. Returns 0, or -errno, and then the index of the map. */
-static int each_map(struct nat_plane *plane, int (*act)(struct nat_plane *, enum nat_map_index),
-                    int *ret_failed)
+static int each_map(struct nat_datapath *datapath,
+                    int (*act)(struct nat_datapath *, enum nat_map_index), int *ret_failed)
 {
     for (*ret_failed = 0; *ret_failed < NAT_MAP_COUNT; ++*ret_failed) {
-        int r = act(plane, *ret_failed);
+        int r = act(datapath, *ret_failed);
         if (r < 0)
             return r;
     }
@@ -325,14 +326,14 @@ static int each_map(struct nat_plane *plane, int (*act)(struct nat_plane *, enum
 }
 
 /* Removed by somebody, maybe with its folder, while the map itself is held here. */
-static int pin_again(struct nat_plane *plane, enum nat_map_index index)
+static int pin_again(struct nat_datapath *datapath, enum nat_map_index index)
 {
     char path[PATH_MAX];
-    if (!plane->pins || access(pin_path(plane, index, "", path), F_OK) == 0)
+    if (!datapath->pins || access(pin_path(datapath, index, "", path), F_OK) == 0)
         return 0;
-    int r = dir_make(plane->pins);
+    int r = dir_make(datapath->pins);
     if (r == 0)
-        r = pin_as(plane, index);
+        r = pin_as(datapath, index);
     if (r == 0)
         log_notice("%s was removed, and is pinned again: without it a restart loses its contents",
                    path);
@@ -340,9 +341,9 @@ static int pin_again(struct nat_plane *plane, enum nat_map_index index)
 }
 
 /* The maps are in use, and stay so without pins. */
-static int repair_pins(struct nat_plane *plane, struct faults *faults)
+static int repair_pins(struct nat_datapath *datapath, struct faults *faults)
 {
-    int failed, r = each_map(plane, pin_again, &failed);
+    int failed, r = each_map(datapath, pin_again, &failed);
     if (r < 0)
         fault_raise(faults, "service NAT", nat_map_unpinned, .map = names[failed],
                     .reason = strerror(-r), .remedy = remedy_for_kernel(r));
@@ -350,82 +351,84 @@ static int repair_pins(struct nat_plane *plane, struct faults *faults)
 }
 
 /* The folder says whether a pin came or went; that is doubted after a dozen looks. */
-static bool pins_are_well(struct nat_plane *plane, int64_t changed_ns)
+static bool pins_are_well(struct nat_datapath *datapath, int64_t changed_ns)
 {
     enum { LOOKS_MOST = 12 };
-    return changed_ns && changed_ns == plane->pins_well_ns && ++plane->pins_looks < LOOKS_MOST;
+    return changed_ns && changed_ns == datapath->pins_well_ns &&
+           ++datapath->pins_looks < LOOKS_MOST;
 }
 
-void nat_plane_keep_pins(struct nat_plane *plane, struct faults *faults)
+void nat_datapath_keep_pins(struct nat_datapath *datapath, struct faults *faults)
 {
-    const int64_t changed_ns = plane->pins ? nat_pins_changed_ns(plane->pins) : 0;
-    if (pins_are_well(plane, changed_ns))
+    const int64_t changed_ns = datapath->pins ? nat_pins_changed_ns(datapath->pins) : 0;
+    if (pins_are_well(datapath, changed_ns))
         return;
-    plane->pins_well_ns = plane->pins_looks = 0;
-    if (!nat_plane_may_pin(plane))
-        tell_no_bpffs(plane, faults);
-    else if (plane->pins && dir_make(plane->pins) == 0 && repair_pins(plane, faults) == 0)
-        plane->pins_well_ns = changed_ns; /* as it was before they were gone through */
+    datapath->pins_well_ns = datapath->pins_looks = 0;
+    if (!nat_datapath_may_pin(datapath))
+        tell_no_bpffs(datapath, faults);
+    else if (datapath->pins && dir_make(datapath->pins) == 0 && repair_pins(datapath, faults) == 0)
+        datapath->pins_well_ns = changed_ns; /* as it was before they were gone through */
 }
 
-bool nat_plane_may_pin(const struct nat_plane *plane)
+bool nat_datapath_may_pin(const struct nat_datapath *datapath)
 {
-    return !plane->pins || check_bpffs(plane->pins) != -ENOTSUP;
+    return !datapath->pins || check_bpffs(datapath->pins) != -ENOTSUP;
 }
 
 /* Whoever finds the filter pinned later shall know that nobody has filled it yet. */
-static void forget_filter(const struct nat_plane *plane)
+static void forget_filter(const struct nat_datapath *datapath)
 {
-    struct nat_control *control = plane->maps[NAT_MAP_CONTROL].memory;
-    if (!plane->maps[NAT_MAP_FILTER].pinned)
+    struct nat_control *control = datapath->maps[NAT_MAP_CONTROL].memory;
+    if (!datapath->maps[NAT_MAP_FILTER].pinned)
         control->filter_words = 0;
 }
 
-static int finish_each(struct nat_plane *plane, int (*act)(struct nat_plane *, enum nat_map_index),
-                       const char *done, struct faults *faults)
+static int finish_each(struct nat_datapath *datapath,
+                       int (*act)(struct nat_datapath *, enum nat_map_index), const char *done,
+                       struct faults *faults)
 {
-    int failed, r = each_map(plane, act, &failed);
+    int failed, r = each_map(datapath, act, &failed);
     if (r < 0)
         fault_raise(faults, "service NAT", nat_map_unfinished, .map = names[failed], .done = done,
                     .reason = strerror(-r), .remedy = remedy_for_kernel(r));
     return r;
 }
 
-int nat_maps_finish(struct nat_plane *plane, struct faults *faults)
+int nat_maps_finish(struct nat_datapath *datapath, struct faults *faults)
 {
-    int r = finish_each(plane, finish, "set up", faults);
+    int r = finish_each(datapath, finish, "set up", faults);
     if (r < 0)
         return r;
-    forget_filter(plane);
-    r = finish_each(plane, pin, "pinned", faults);
+    forget_filter(datapath);
+    r = finish_each(datapath, pin, "pinned", faults);
     if (r < 0)
         return r;
-    plane->control = plane->maps[NAT_MAP_CONTROL].memory;
-    plane->filter = plane->maps[NAT_MAP_FILTER].memory;
-    plane->services = plane->maps[NAT_MAP_SERVICES].memory;
-    plane->ports = plane->maps[NAT_MAP_PORTS].memory;
-    plane->slots = plane->maps[NAT_MAP_SLOTS].memory;
-    plane->endpoints = plane->maps[NAT_MAP_ENDPOINTS].memory;
-    plane->counters = plane->maps[NAT_MAP_COUNTERS].memory;
-    plane->pressure = plane->maps[NAT_MAP_PRESSURE].memory;
-    plane->peers = plane->maps[NAT_MAP_PEERS].memory;
+    datapath->control = datapath->maps[NAT_MAP_CONTROL].memory;
+    datapath->filter = datapath->maps[NAT_MAP_FILTER].memory;
+    datapath->services = datapath->maps[NAT_MAP_SERVICES].memory;
+    datapath->ports = datapath->maps[NAT_MAP_PORTS].memory;
+    datapath->slots = datapath->maps[NAT_MAP_SLOTS].memory;
+    datapath->endpoints = datapath->maps[NAT_MAP_ENDPOINTS].memory;
+    datapath->counters = datapath->maps[NAT_MAP_COUNTERS].memory;
+    datapath->pressure = datapath->maps[NAT_MAP_PRESSURE].memory;
+    datapath->peers = datapath->maps[NAT_MAP_PEERS].memory;
     return 0;
 }
 
-int nat_maps_share(const struct nat_plane *plane, struct nat_programs *programs)
+int nat_maps_share(const struct nat_datapath *datapath, struct nat_programs *programs)
 {
     for (int i = 0; i < NAT_MAP_COUNT; i++) {
-        int r = bpf_map__reuse_fd(nat_programs_map(programs, names[i]), plane->maps[i].fd);
+        int r = bpf_map__reuse_fd(nat_programs_map(programs, names[i]), datapath->maps[i].fd);
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-int nat_plane_settle(struct nat_plane *plane)
+int nat_datapath_settle(struct nat_datapath *datapath)
 {
     for (int i = 0; i < NAT_MAP_COUNT; i++) {
-        struct nat_map *map = &plane->maps[i];
+        struct nat_map *map = &datapath->maps[i];
         if (map->old_fd < 0)
             continue;
         if (i == NAT_MAP_FLOWS || i == NAT_MAP_AFFINITY) {
@@ -439,10 +442,10 @@ int nat_plane_settle(struct nat_plane *plane)
     return 0;
 }
 
-void nat_maps_close(struct nat_plane *plane)
+void nat_maps_close(struct nat_datapath *datapath)
 {
     for (int i = 0; i < NAT_MAP_COUNT; i++) {
-        struct nat_map *map = &plane->maps[i];
+        struct nat_map *map = &datapath->maps[i];
         if (map->memory)
             (void)munmap(map->memory, array_size(map, map->entries));
         closep(&map->old_fd);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "apply/nat/plane.h"
+#include "apply/nat/datapath.h"
 
 struct nat_programs;
 
@@ -19,13 +19,13 @@ struct nat_map {
     uint32_t type, flags, key_size, value_size, entries;
     bool pinned;  /* the agent found it pinned, and took it over */
     void *memory; /* arrays: all entries; else NULL */
-    /* The pinned map that this one replaces, until nat_plane_settle(); -1: none. */
+    /* The pinned map that this one replaces, until nat_datapath_settle(); -1: none. */
     int old_fd;
     uint32_t old_entries;
 };
 
 /* Words of one half of the filter. */
-uint32_t nat_filter_words(const struct nat_plane *plane);
+uint32_t nat_filter_words(const struct nat_datapath *datapath);
 
 /* As in bpf/service/maps.h: "flows". */
 const char *nat_map_name(enum nat_map_index map);
@@ -34,17 +34,17 @@ const char *nat_map_name(enum nat_map_index map);
  * Sizes all maps by the options, and decides which pinned maps the live programs take over; before
  * these are loaded. Returns 0, or -errno with a fault.
  */
-int nat_maps_prepare(struct nat_plane *plane, const struct nat_plane_options *options,
+int nat_maps_prepare(struct nat_datapath *datapath, const struct nat_datapath_options *options,
                      struct faults *faults);
 
 /*
  * After the live programs are loaded: maps the arrays into memory, copies the contents of replaced
  * maps, pins what is new. Returns 0, or -errno with a fault.
  */
-int nat_maps_finish(struct nat_plane *plane, struct faults *faults);
+int nat_maps_finish(struct nat_datapath *datapath, struct faults *faults);
 
 /* Gives other programs the maps of the live ones, before they are loaded. Returns 0 or -errno. */
-int nat_maps_share(const struct nat_plane *plane, struct nat_programs *programs);
+int nat_maps_share(const struct nat_datapath *datapath, struct nat_programs *programs);
 
 /* Unmaps the arrays and closes replaced maps. Pins stay. */
-void nat_maps_close(struct nat_plane *plane);
+void nat_maps_close(struct nat_datapath *datapath);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Removing the pins of a plane's maps: also those of an older layout.
+ * Removing the pins of a datapath's maps: also those of an older layout.
  *
  * The folder of each layout is named by its number; beside it lie the links that ask for
  * defragmentation (defrag.c). The folders of hooks (detach.c) and of egress have owners of their
@@ -16,8 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "apply/nat/datapath.h"
 #include "apply/nat/host/defrag.h"
-#include "apply/nat/plane.h"
 
 enum { MAX_DEPTH = 4 };
 
@@ -62,7 +62,7 @@ static int unpin_below(const char *path, int depth)
     return count;
 }
 
-int nat_plane_unpin(const char *pins)
+int nat_datapath_unpin(const char *pins)
 {
     int r = unpin_below(pins, 0);
     return r == -ENOENT ? 0 : r;

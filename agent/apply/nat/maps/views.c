@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Reading the live maps for documents, metrics and the proof: names, sets, counters, refusals, what
- * the hooks have seen and how full each map is. Everything is given in the types of plane.h, so
+ * the hooks have seen and how full each map is. Everything is given in the types of datapath.h, so
  * that callers see nothing of the layout but ids.
  */
 #include <arpa/inet.h>
@@ -17,10 +17,11 @@
 #include "apply/nat/maps/table.h"
 #include "base/files/file.h"
 
-int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static NAT_NAME_MAX])
+int nat_datapath_name(struct nat_datapath *datapath, uint32_t service,
+                      char buffer[static NAT_NAME_MAX])
 {
     char name[NAT_NAME_MAX];
-    int r = nat_table_get(plane, NAT_MAP_NAMES, &service, name);
+    int r = nat_table_get(datapath, NAT_MAP_NAMES, &service, name);
     if (r < 0 && r != -ENOENT)
         return r;
     name[NAT_NAME_MAX - 1] = '\0';
@@ -29,28 +30,29 @@ int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static
 }
 
 /* The port's entry in the bank in force; NULL if the port is not this service's. */
-static const struct nat_port_value *port_in_force(const struct nat_plane *plane, uint32_t service,
-                                                  uint32_t port)
+static const struct nat_port_value *port_in_force(const struct nat_datapath *datapath,
+                                                  uint32_t service, uint32_t port)
 {
-    if (service == 0 || service >= plane->maps[NAT_MAP_SERVICES].entries ||
-        port >= nat_port_limit(plane))
+    if (service == 0 || service >= datapath->maps[NAT_MAP_SERVICES].entries ||
+        port >= nat_port_limit(datapath))
         return NULL;
-    const struct nat_port_value *value = nat_port_at(plane, port, nat_service_bank(plane, service));
+    const struct nat_port_value *value =
+        nat_port_at(datapath, port, nat_service_bank(datapath, service));
     return value->owner >> 32 == service ? value : NULL;
 }
 
-int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t port,
-                            enum nat_set_kind set, nat_endpoint_list *ret_list)
+int nat_datapath_set_endpoints(struct nat_datapath *datapath, uint32_t service, uint32_t port,
+                               enum nat_set_kind set, nat_endpoint_list *ret_list)
 {
-    const struct nat_port_value *value = port_in_force(plane, service, port);
+    const struct nat_port_value *value = port_in_force(datapath, service, port);
     uint32_t count = 0;
-    const __u64 *slots = value ? nat_set_slots(plane, value->sets[set], &count) : NULL;
+    const __u64 *slots = value ? nat_set_slots(datapath, value->sets[set], &count) : NULL;
     AUTOVEC nat_endpoint_list list = { 0 };
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = (uint32_t)(slots[i] >> 32);
-        if (!nat_endpoint_lives(plane, id, service) || nat_slot_of(plane, id) != slots[i])
+        if (!nat_endpoint_lives(datapath, id, service) || nat_slot_of(datapath, id) != slots[i])
             continue;
-        int r = vec_push(&list, nat_endpoint_of(plane, id));
+        int r = vec_push(&list, nat_endpoint_of(datapath, id));
         if (r < 0)
             return r;
     }
@@ -59,12 +61,12 @@ int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t 
     return 0;
 }
 
-bool nat_plane_port(const struct nat_plane *plane, uint32_t port, uint8_t *ret_family,
-                    enum protocol *ret_protocol, uint16_t *ret_number)
+bool nat_datapath_port(const struct nat_datapath *datapath, uint32_t port, uint8_t *ret_family,
+                       enum protocol *ret_protocol, uint16_t *ret_number)
 {
-    if (port == 0 || port >= nat_port_limit(plane))
+    if (port == 0 || port >= nat_port_limit(datapath))
         return false;
-    uint64_t owner = nat_port_at(plane, port, 0)->owner;
+    uint64_t owner = nat_port_at(datapath, port, 0)->owner;
     if (owner == 0)
         return false;
     *ret_family = (uint8_t)(owner >> 24);
@@ -73,19 +75,19 @@ bool nat_plane_port(const struct nat_plane *plane, uint32_t port, uint8_t *ret_f
     return true;
 }
 
-bool nat_plane_counters(struct nat_plane *plane, const char *namespace, const char *name,
-                        struct nat_counter *ret_counter)
+bool nat_datapath_counters(struct nat_datapath *datapath, const char *namespace, const char *name,
+                           struct nat_counter *ret_counter)
 {
     char full[NAT_NAME_MAX];
     struct nat_installed *installed = NULL;
     if (nat_name_of(namespace, name, full) == 0)
-        installed = nat_installed_find(plane, full);
+        installed = nat_installed_find(datapath, full);
     if (!installed)
         return false;
     struct nat_counter sum = { 0 };
     for (uint32_t i = 0; i < NAT_COUNTER_STRIPES; i++) {
         const struct nat_counter *stripe =
-            &plane->counters[installed->id * NAT_COUNTER_STRIPES + i];
+            &datapath->counters[installed->id * NAT_COUNTER_STRIPES + i];
         sum.packets += stripe->packets;
         sum.bytes += stripe->bytes;
         sum.flows += stripe->flows;
@@ -106,10 +108,10 @@ static struct nat_refusal refusal_of(const struct nat_refusal_key *key,
     };
 }
 
-int nat_plane_refusals(struct nat_plane *plane, nat_refusal_list *ret_list)
+int nat_datapath_refusals(struct nat_datapath *datapath, nat_refusal_list *ret_list)
 {
     AUTOWALK struct nat_walk walk;
-    nat_table_walk(plane, NAT_MAP_REFUSALS, &walk);
+    nat_table_walk(datapath, NAT_MAP_REFUSALS, &walk);
     AUTOVEC nat_refusal_list list = { 0 };
     int r;
     while ((r = nat_walk_next(&walk)) > 0) {
@@ -152,31 +154,31 @@ static int add_seen(const struct nat_programs *programs, uint64_t packets[static
     return 0;
 }
 
-int nat_plane_seen(const struct nat_plane *plane, uint64_t ret_packets[static NAT_HOOKS])
+int nat_datapath_seen(const struct nat_datapath *datapath, uint64_t ret_packets[static NAT_HOOKS])
 {
     uint64_t packets[NAT_HOOKS] = { 0 };
-    int r = add_seen(plane->live, packets);
-    if (r == 0 && plane->bare)
-        r = add_seen(plane->bare, packets);
+    int r = add_seen(datapath->live, packets);
+    if (r == 0 && datapath->bare)
+        r = add_seen(datapath->bare, packets);
     if (r == 0)
         memcpy(ret_packets, packets, sizeof(packets));
     return r;
 }
 
-static uint64_t count_table(const struct nat_plane *plane, enum nat_map_index map)
+static uint64_t count_table(const struct nat_datapath *datapath, enum nat_map_index map)
 {
     AUTOWALK struct nat_walk walk;
-    nat_table_walk(plane, map, &walk);
+    nat_table_walk(datapath, map, &walk);
     uint64_t count = 0;
     while (nat_walk_next(&walk) > 0)
         count += walk.count;
     return count;
 }
 
-static uint64_t count_words(const struct nat_plane *plane)
+static uint64_t count_words(const struct nat_datapath *datapath)
 {
-    uint32_t words = nat_filter_words(plane);
-    const __u64 *half = plane->filter + plane->control->filter_half * words;
+    uint32_t words = nat_filter_words(datapath);
+    const __u64 *half = datapath->filter + datapath->control->filter_half * words;
     uint64_t count = 0;
     for (uint32_t i = 0; i < words; i++)
         count += half[i] != 0;
@@ -184,14 +186,14 @@ static uint64_t count_words(const struct nat_plane *plane)
 }
 
 /* Ids that rest count as used: they can't be given out. Id 0 is neither used nor room for use. */
-static void use_of_array(const struct nat_plane *plane, enum nat_map_index map,
+static void use_of_array(const struct nat_datapath *datapath, enum nat_map_index map,
                          struct nat_map_use *use)
 {
-    const struct space *spaces = plane->ids.spaces;
+    const struct space *spaces = datapath->ids.spaces;
     switch (map) {
     case NAT_MAP_FILTER:
-        use->entries = count_words(plane);
-        use->capacity = nat_filter_words(plane);
+        use->entries = count_words(datapath);
+        use->capacity = nat_filter_words(datapath);
         break;
     case NAT_MAP_SERVICES:
         use->entries = spaces[NAT_ID_SERVICE].used - 1;
@@ -217,7 +219,7 @@ static void use_of_array(const struct nat_plane *plane, enum nat_map_index map,
     case NAT_MAP_CAME:
         use->entries = 0;
         for (enum nat_state state = 0; state < NAT_STATES; state++)
-            use->entries += plane->sweep.last.states[state];
+            use->entries += datapath->sweep.last.states[state];
         break;
     default:
         use->entries = use->capacity;
@@ -239,16 +241,17 @@ static uint64_t charged_bytes(int fd)
     return line ? strtoull(line + strlen("memlock:"), NULL, 10) : 0;
 }
 
-size_t nat_plane_maps(struct nat_plane *plane, struct nat_map_use use[static NAT_MAP_COUNT])
+size_t nat_datapath_maps(struct nat_datapath *datapath,
+                         struct nat_map_use use[static NAT_MAP_COUNT])
 {
     for (int i = 0; i < NAT_MAP_COUNT; i++) {
-        const struct nat_map *map = &plane->maps[i];
+        const struct nat_map *map = &datapath->maps[i];
         use[i] = (struct nat_map_use){ .name = nat_map_name(i), .capacity = map->entries };
         use[i].bytes = charged_bytes(map->fd);
         if (map->memory)
-            use_of_array(plane, i, &use[i]);
+            use_of_array(datapath, i, &use[i]);
         else
-            use[i].entries = count_table(plane, i);
+            use[i].entries = count_table(datapath, i);
     }
     return NAT_MAP_COUNT;
 }

@@ -24,14 +24,15 @@
 #include "apply/nat/proof/packet.h"
 #include "base/clock.h"
 
-static void read_endpoint(const struct nat_plane *plane, uint32_t id, struct nat_endpoint *ret)
+static void read_endpoint(const struct nat_datapath *datapath, uint32_t id,
+                          struct nat_endpoint *ret)
 {
-    if (id > 0 && id < plane->maps[NAT_MAP_ENDPOINTS].entries)
-        *ret = nat_endpoint_of(plane, id);
+    if (id > 0 && id < datapath->maps[NAT_MAP_ENDPOINTS].entries)
+        *ret = nat_endpoint_of(datapath, id);
 }
 
-int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
-                    struct nat_answer *ret_answer)
+int nat_datapath_probe(struct nat_datapath *datapath, const struct nat_probe *probe,
+                       struct nat_answer *ret_answer)
 {
     const struct nat_packet packet = {
         .source = probe->source,
@@ -55,7 +56,7 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
 
     if (size == 0)
         return -EINVAL;
-    int r = bpf_prog_test_run_opts(nat_plane_twin(plane, probe->hook), &options);
+    int r = bpf_prog_test_run_opts(nat_datapath_twin(datapath, probe->hook), &options);
     if (r < 0)
         return r;
     *ret_answer = (struct nat_answer){
@@ -70,12 +71,12 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
         .set = out.cb[4] >> 31,
         .count = out.cb[4] & 0x7fffffff,
     };
-    read_endpoint(plane, out.cb[3], &ret_answer->endpoint_value);
+    read_endpoint(datapath, out.cb[3], &ret_answer->endpoint_value);
     return 0;
 }
 
-bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
-                         struct nat_found_flow *ret_flow)
+bool nat_datapath_find_flow(struct nat_datapath *datapath, const struct nat_probe *probe,
+                            struct nat_found_flow *ret_flow)
 {
     const struct nat_tuple tuple = {
         .src = nat_addr_of(&probe->source),
@@ -86,15 +87,15 @@ bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
     };
     struct nat_flow flow;
 
-    if (nat_table_get(plane, NAT_MAP_FLOWS, &tuple, &flow) < 0 || !nat_flow_whole(&tuple, &flow))
+    if (nat_table_get(datapath, NAT_MAP_FLOWS, &tuple, &flow) < 0 || !nat_flow_whole(&tuple, &flow))
         return false;
     const struct nat_tuple *to = flow.half == NAT_HALF_DIRECT ? &tuple : &flow.to;
     *ret_flow = (struct nat_found_flow){
         .half = flow.half,
-        .state = nat_flow_state_of(plane, &tuple, &flow),
+        .state = nat_flow_state_of(datapath, &tuple, &flow),
         .masqueraded = (flow.flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN)) != 0,
         .egress = flow.delivery == NAT_DELIVER_EGRESS,
-        .stale = nat_flow_stale(plane, &flow) || nat_flow_is_clientless(plane, &flow),
+        .stale = nat_flow_stale(datapath, &flow) || nat_flow_is_clientless(datapath, &flow),
         .source = { nat_addr_ip(&to->src), ntohs(to->sport) },
         .destination = { nat_addr_ip(&to->dst), ntohs(to->dport) },
         .idle_s = nat_flow_idle(&flow, (uint32_t)(clock_mono_ms() / SECOND_MS)),

@@ -62,7 +62,7 @@ static int check_service(struct prover *prover, uint32_t service)
 
     if (service != 0 && service == prover->service)
         return 1;
-    int r = nat_plane_name(prover->plane, service, name);
+    int r = nat_datapath_name(prover->datapath, service, name);
     if (r < 0 || strncmp(name, prover->row->namespace, length) != 0 || name[length] != '/' ||
         strcmp(name + length + 1, prover->row->name) != 0)
         return prover_differs(prover, look_closer, "answered as %s", *name ? name : "no service");
@@ -77,7 +77,7 @@ static int check_port(struct prover *prover, const struct nat_port *port,
     enum protocol protocol = 0;
     uint16_t number = 0;
 
-    if (nat_plane_port(prover->plane, answer->port, &family, &protocol, &number) &&
+    if (nat_datapath_port(prover->datapath, answer->port, &family, &protocol, &number) &&
         family == prover->family->family && protocol == port->protocol && number == port->port)
         return 1;
     return prover_differs(prover, look_closer, "answered as port %u/%s", number,
@@ -138,7 +138,7 @@ static int ask(struct prover *prover, const struct nat_probe *probe, const struc
 {
     char got[64], wanted[64];
 
-    int r = nat_plane_probe(prover->plane, probe, ret_answer);
+    int r = nat_datapath_probe(prover->datapath, probe, ret_answer);
     if (r == -ENOMEM)
         return r;
     prover->gone = r == -ENODEV && probe->hook == NAT_HOOK_POD_IN;
@@ -409,7 +409,7 @@ static int prove_address(struct prover *prover, const struct nat_frontend *front
     return node_ports_only ? 0 : vec_push(proofs, proof);
 }
 
-int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
+int nat_prove(struct nat_datapath *datapath, const struct probe_origins *origins,
               const struct nat_row *row, nat_proof_list *proofs, struct faults *faults,
               bool *ret_lost)
 {
@@ -420,7 +420,7 @@ int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
         AUTOFREE enum walked *walked = calloc(sets * (1 + PROBE_VRFS), sizeof(*walked));
         enum walked *walks[1 + PROBE_VRFS];
         struct prover prover = {
-            .plane = plane,
+            .datapath = datapath,
             .origins = origins,
             .row = row,
             .family = family,

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "apply/nat/plane.h"
+#include "apply/nat/datapath.h"
 
 enum { PROBE_VRFS = 4 };
 
@@ -44,6 +44,6 @@ const char *nat_route_text(int route);
  * proof of each. `ret_lost`: whether one of the faults is that there is no way to an endpoint.
  * Returns 0 or -ENOMEM.
  */
-int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
+int nat_prove(struct nat_datapath *datapath, const struct probe_origins *origins,
               const struct nat_row *row, nat_proof_list *proofs, struct faults *faults,
               bool *ret_lost);

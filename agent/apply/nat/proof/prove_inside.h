@@ -15,7 +15,7 @@ enum walked {
 };
 
 struct prover {
-    struct nat_plane *plane;
+    struct nat_datapath *datapath;
     const struct probe_origins *origins;
     const struct nat_row *row;
     const struct nat_family *family;

@@ -24,7 +24,7 @@
 #include "apply/nat/services/unowned.h"
 
 struct check {
-    struct nat_plane *plane;
+    struct nat_datapath *datapath;
     nat_difference_list *list;
     int error;
     const char *service; /* the name that a difference is told of, or "" */
@@ -55,7 +55,7 @@ PRINTF_LIKE(2, 3) static void differ(struct check *check, const char *format, ..
 
 static void check_word(struct check *check)
 {
-    uint64_t word = check->plane->services[check->installed->id], wanted = check->desired->flags;
+    uint64_t word = check->datapath->services[check->installed->id], wanted = check->desired->flags;
     const uint64_t ranges = NAT_SERVICE_RANGES_V4 | NAT_SERVICE_RANGES_V6;
     if (!(word & NAT_SERVICE_USED))
         differ(check, "the service word is missing");
@@ -67,7 +67,7 @@ static void check_word(struct check *check)
     if (affinity != wanted_affinity)
         differ(check, "affinity is %u s, not %u s", affinity, wanted_affinity);
     char name[NAT_NAME_MAX];
-    if (nat_plane_name(check->plane, check->installed->id, name) < 0 ||
+    if (nat_datapath_name(check->datapath, check->installed->id, name) < 0 ||
         strcmp(name, check->service))
         differ(check, "its name is missing");
 }
@@ -76,9 +76,9 @@ static void check_entry(struct check *check, const struct nat_entry *wanted)
 {
     char key[NAT_KEY_STRLEN];
     struct nat_frontend_value value;
-    int r = nat_table_get(check->plane, NAT_MAP_FRONTENDS, &wanted->key, &value);
+    int r = nat_table_get(check->datapath, NAT_MAP_FRONTENDS, &wanted->key, &value);
     (void)nat_key_str(&wanted->key, key);
-    if (!nat_filter_has_entry(check->plane, wanted))
+    if (!nat_filter_has_entry(check->datapath, wanted))
         differ(check, "frontend %s is not in the filter", key);
     if (r < 0) {
         differ(check, "frontend %s is missing", key);
@@ -115,12 +115,12 @@ static const char *endpoint_str(const struct nat_endpoint *endpoint,
 
 static void check_endpoint(struct check *check, uint32_t id, const struct nat_endpoint *wanted)
 {
-    const struct nat_endpoint_value *value = &check->plane->endpoints[id];
+    const struct nat_endpoint_value *value = &check->datapath->endpoints[id];
     char where[NAT_KEY_STRLEN];
     (void)endpoint_str(wanted, where);
-    if (!(value->state & NAT_ENDPOINT_ON_NODE) == nat_is_local(check->plane, &wanted->ip))
+    if (!(value->state & NAT_ENDPOINT_ON_NODE) == nat_is_local(check->datapath, &wanted->ip))
         differ(check, "endpoint %s carries wrongly whether it is on this node", where);
-    if (!nat_filter_has(check->plane, &value->addr, value->port))
+    if (!nat_filter_has(check->datapath, &value->addr, value->port))
         differ(check, "endpoint %s is not in the filter", where);
 }
 
@@ -130,10 +130,10 @@ static const struct nat_endpoint *find_wanted(const struct check *check,
                                               uint64_t slot)
 {
     uint32_t id = (uint32_t)(slot >> 32);
-    if (!nat_endpoint_lives(check->plane, id, check->installed->id) ||
-        nat_slot_of(check->plane, id) != slot)
+    if (!nat_endpoint_lives(check->datapath, id, check->installed->id) ||
+        nat_slot_of(check->datapath, id) != slot)
         return NULL;
-    struct nat_stored is = nat_stored_of(check->plane, id);
+    struct nat_stored is = nat_stored_of(check->datapath, id);
     if (is.protocol != wanted->port->protocol)
         return NULL;
     return vec_find(&wanted->port->sets[set], &is.endpoint, nat_endpoint_cmp);
@@ -145,10 +145,10 @@ static void check_set(struct check *check, const struct nat_desired_port *wanted
                       unsigned set)
 {
     const struct nat_port_value *value =
-        nat_port_at(check->plane, port, nat_service_bank(check->plane, check->installed->id));
+        nat_port_at(check->datapath, port, nat_service_bank(check->datapath, check->installed->id));
     const nat_endpoint_list *list = &wanted->port->sets[set];
     uint32_t count;
-    const __u64 *slots = nat_set_slots(check->plane, value->sets[set], &count);
+    const __u64 *slots = nat_set_slots(check->datapath, value->sets[set], &count);
     if (count != list->count) {
         differ(check, "port %u/%s has %u endpoints in the %s set, not %zu", wanted->port->port,
                protocol_name(wanted->port->protocol), count, set_name(set), list->count);
@@ -167,12 +167,12 @@ static void check_set(struct check *check, const struct nat_desired_port *wanted
 static void check_port(struct check *check, const struct nat_desired_port *wanted, uint32_t port)
 {
     const char *protocol = protocol_name(wanted->port->protocol);
-    if (port == 0 || port >= nat_port_limit(check->plane)) {
+    if (port == 0 || port >= nat_port_limit(check->datapath)) {
         differ(check, "port %u/%s is missing", wanted->port->port, protocol);
         return;
     }
     const struct nat_port_value *value =
-        nat_port_at(check->plane, port, nat_service_bank(check->plane, check->installed->id));
+        nat_port_at(check->datapath, port, nat_service_bank(check->datapath, check->installed->id));
     if (value->owner != ((uint64_t)check->installed->id << 32 | wanted->owner))
         differ(check, "port %u/%s carries another owner", wanted->port->port, protocol);
     if (value->outcomes != wanted->outcomes)
@@ -184,9 +184,9 @@ static void check_port(struct check *check, const struct nat_desired_port *wante
 
 static void check_ranges(struct check *check)
 {
-    uint32_t bank = nat_service_bank(check->plane, check->installed->id);
+    uint32_t bank = nat_service_bank(check->datapath, check->installed->id);
     vec_each(const struct nat_range_key, range, &check->desired->ranges) {
-        if (!nat_range_is_there(check->plane, range, check->installed->id, bank))
+        if (!nat_range_is_there(check->datapath, range, check->installed->id, bank))
             differ(check, "a source range is missing");
         struct nat_range_key key = nat_range_key_of(range, check->installed->id, bank);
         if (vec_push(&check->ranges, key) < 0)
@@ -197,7 +197,7 @@ static void check_ranges(struct check *check)
 static void check_desired(struct check *check)
 {
     size_t before = check->list->count;
-    check->installed = nat_installed_find(check->plane, check->service);
+    check->installed = nat_installed_find(check->datapath, check->service);
     if (!check->installed) {
         differ(check, "the Service is not in the maps");
         return;
@@ -218,7 +218,7 @@ static void check_desired(struct check *check)
         check_port(check, &check->desired->ports.items[i], check->ports.items[i]);
     check_ranges(check);
     if (check->list->count == before &&
-        !nat_row_matches(check->plane, check->installed, check->desired))
+        !nat_row_matches(check->datapath, check->installed, check->desired))
         differ(check, "an endpoint outside of all sets is not as it was written");
 }
 
@@ -255,7 +255,8 @@ static void keep_unowned(struct check *check, const struct nat_frontend_key *key
                          const struct nat_frontend_value *value)
 {
     struct nat_entry entry = { .key = *key, .port = value->port, .kind = value->kind };
-    nat_entry_list *list = check->installed ? &check->installed->entries : &check->plane->unowned;
+    nat_entry_list *list =
+        check->installed ? &check->installed->entries : &check->datapath->unowned;
     if (nat_unowned_keep(list, &entry) < 0)
         check->error = -ENOMEM;
 }
@@ -263,7 +264,7 @@ static void keep_unowned(struct check *check, const struct nat_frontend_key *key
 static int look_for_entries(struct check *check)
 {
     AUTOWALK struct nat_walk walk;
-    nat_table_walk(check->plane, NAT_MAP_FRONTENDS, &walk);
+    nat_table_walk(check->datapath, NAT_MAP_FRONTENDS, &walk);
     vec_sort(&check->entries, compare_keys);
     int r;
     while ((r = nat_walk_next(&walk)) > 0) {
@@ -275,7 +276,7 @@ static int look_for_entries(struct check *check)
             if (vec_find(&check->entries, &key, compare_keys))
                 continue;
             char text[NAT_KEY_STRLEN];
-            about(check, nat_installed_by_id(check->plane, value.service));
+            about(check, nat_installed_by_id(check->datapath, value.service));
             differ(check, "frontend %s is there, and nothing asks for it", nat_key_str(&key, text));
             keep_unowned(check, &key, &value);
         }
@@ -286,7 +287,7 @@ static int look_for_entries(struct check *check)
 static int look_for_ranges(struct check *check)
 {
     AUTOWALK struct nat_walk walk;
-    nat_table_walk(check->plane, NAT_MAP_RANGES, &walk);
+    nat_table_walk(check->datapath, NAT_MAP_RANGES, &walk);
     vec_sort(&check->ranges, nat_range_cmp);
     int r;
     while ((r = nat_walk_next(&walk)) > 0) {
@@ -294,9 +295,9 @@ static int look_for_ranges(struct check *check)
             struct nat_range_key key;
             memcpy(&key, nat_walk_key(&walk, i), sizeof(key));
             struct nat_installed *installed =
-                nat_installed_by_id(check->plane, ntohl(key.owner) >> 1);
+                nat_installed_by_id(check->datapath, ntohl(key.owner) >> 1);
             bool idle = installed &&
-                        (ntohl(key.owner) & 1) != nat_service_bank(check->plane, installed->id);
+                        (ntohl(key.owner) & 1) != nat_service_bank(check->datapath, installed->id);
             if (idle || vec_find(&check->ranges, &key, nat_range_cmp))
                 continue;
             about(check, installed);
@@ -308,13 +309,13 @@ static int look_for_ranges(struct check *check)
 
 /* Returns, by endpoint id, whether it lives and a Service has it. The caller frees it; NULL: no
  * memory. */
-static bool *list_asked(const struct nat_plane *plane)
+static bool *list_asked(const struct nat_datapath *datapath)
 {
-    bool *asked = calloc(plane->maps[NAT_MAP_ENDPOINTS].entries, sizeof(*asked));
-    sorted_each(struct nat_installed *, installed, &plane->installed) {
+    bool *asked = calloc(datapath->maps[NAT_MAP_ENDPOINTS].entries, sizeof(*asked));
+    sorted_each(struct nat_installed *, installed, &datapath->installed) {
         for (size_t i = 0; asked && i < (*installed)->endpoints.count; i++) {
             uint32_t id = (*installed)->endpoints.items[i];
-            asked[id] = nat_endpoint_lives(plane, id, (*installed)->id);
+            asked[id] = nat_endpoint_lives(datapath, id, (*installed)->id);
         }
     }
     return asked;
@@ -322,24 +323,24 @@ static bool *list_asked(const struct nat_plane *plane)
 
 static void look_for_endpoints(struct check *check)
 {
-    const struct nat_plane *plane = check->plane;
-    AUTOFREE bool *asked = list_asked(plane);
+    const struct nat_datapath *datapath = check->datapath;
+    AUTOFREE bool *asked = list_asked(datapath);
     if (!asked)
         check->error = -ENOMEM;
-    for (uint32_t id = 1; asked && id < plane->maps[NAT_MAP_ENDPOINTS].entries; id++) {
-        const struct nat_endpoint_value *value = &plane->endpoints[id];
+    for (uint32_t id = 1; asked && id < datapath->maps[NAT_MAP_ENDPOINTS].entries; id++) {
+        const struct nat_endpoint_value *value = &datapath->endpoints[id];
         if (asked[id] || !(value->state & NAT_ENDPOINT_GENERATION))
             continue;
-        struct nat_endpoint endpoint = nat_endpoint_of(plane, id);
+        struct nat_endpoint endpoint = nat_endpoint_of(datapath, id);
         char where[NAT_KEY_STRLEN];
-        about(check, value->protocol ? nat_installed_by_id(plane, value->owner) : NULL);
+        about(check, value->protocol ? nat_installed_by_id(datapath, value->owner) : NULL);
         differ(check, "endpoint %s lives, and nothing asks for it", endpoint_str(&endpoint, where));
     }
 }
 
 static int look_for_services(struct check *check, const struct sorted *rows)
 {
-    sorted_each(struct nat_installed *, installed, &check->plane->installed) {
+    sorted_each(struct nat_installed *, installed, &check->datapath->installed) {
         char name[NAT_NAME_MAX];
         memcpy(name, (*installed)->name, strlen((*installed)->name) + 1);
         char *slash = strchr(name, '/');
@@ -360,9 +361,10 @@ static void check_done(struct check *check)
     vec_done(&check->ranges);
 }
 
-int nat_plane_verify(struct nat_plane *plane, const struct sorted *rows, nat_difference_list *list)
+int nat_datapath_verify(struct nat_datapath *datapath, const struct sorted *rows,
+                        nat_difference_list *list)
 {
-    CLEANUP(check_done) struct check check = { .plane = plane, .list = list, .service = "" };
+    CLEANUP(check_done) struct check check = { .datapath = datapath, .list = list, .service = "" };
     sorted_each(struct nat_row *, row, rows) {
         check_row(&check, *row);
         if (check.error < 0)
@@ -381,10 +383,10 @@ int nat_plane_verify(struct nat_plane *plane, const struct sorted *rows, nat_dif
     return check.error;
 }
 
-int nat_plane_verify_row(struct nat_plane *plane, const struct nat_row *row,
-                         nat_difference_list *list)
+int nat_datapath_verify_row(struct nat_datapath *datapath, const struct nat_row *row,
+                            nat_difference_list *list)
 {
-    CLEANUP(check_done) struct check check = { .plane = plane, .list = list, .service = "" };
+    CLEANUP(check_done) struct check check = { .datapath = datapath, .list = list, .service = "" };
     check_row(&check, row);
     return check.error;
 }

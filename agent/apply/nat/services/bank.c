@@ -28,10 +28,10 @@
 #include "apply/nat/services/bank.h"
 #include "apply/nat/services/filter.h"
 
-static void write_port(struct nat_plane *plane, uint32_t bank, uint64_t outcomes,
+static void write_port(struct nat_datapath *datapath, uint32_t bank, uint64_t outcomes,
                        const struct nat_installed_port *port)
 {
-    struct nat_port_value *value = nat_port_at(plane, port->id, bank);
+    struct nat_port_value *value = nat_port_at(datapath, port->id, bank);
     nat_word_set(&value->owner, port->owner);
     for (int set = 0; set < NAT_SETS; set++)
         nat_word_set(&value->sets[set], port->sets[set]);
@@ -42,15 +42,15 @@ static int take(struct nat_change *change, enum nat_id kind, uint32_t count, uin
 {
     const struct nat_part *part = &change->parts[kind];
     change->at = nat_share_map(kind);
-    if (part->reserve && nat_ids_free(&change->plane->ids, kind, change->now_ms) <
+    if (part->reserve && nat_ids_free(&change->datapath->ids, kind, change->now_ms) <
                              (uint64_t)space_block(count) + part->reserve)
         return part->over ? -EDQUOT : -ENOSPC;
-    return nat_ids_take(&change->plane->ids, kind, count, change->now_ms, ret_first);
+    return nat_ids_take(&change->datapath->ids, kind, count, change->now_ms, ret_first);
 }
 
 static void rest(struct nat_change *change, enum nat_id kind, uint32_t first, uint32_t count)
 {
-    nat_ids_rest(&change->plane->ids, kind, first, count, change->now_ms);
+    nat_ids_rest(&change->datapath->ids, kind, first, count, change->now_ms);
 }
 
 static void rest_slots(struct nat_change *change, uint64_t set)
@@ -92,7 +92,7 @@ static int begin_port(struct nat_change *change, const struct nat_desired_port *
         if (r < 0)
             return r;
         for (uint32_t bank = 0; bank < NAT_BANKS; bank++)
-            write_port(change->plane, bank, NAT_OUTCOMES_NONE, &begun.now);
+            write_port(change->datapath, bank, NAT_OUTCOMES_NONE, &begun.now);
     }
     begun.now.endpoints = port->now.endpoints; /* the memory that nat_change_begin() reserved */
     *port = begun;
@@ -103,21 +103,21 @@ static int begin_port(struct nat_change *change, const struct nat_desired_port *
 static int begin_endpoint(struct nat_change *change, const struct nat_stored *stored,
                           uint32_t *ret_id)
 {
-    struct nat_plane *plane = change->plane;
+    struct nat_datapath *datapath = change->datapath;
     uint32_t id;
     int r = take(change, NAT_ID_ENDPOINT, 1, &id);
     if (r < 0)
         return r;
-    uint32_t *last = &plane->endpoints[0].addr.words[NAT_GENERATION_WORD];
+    uint32_t *last = &datapath->endpoints[0].addr.words[NAT_GENERATION_WORD];
     uint32_t generation = *last + 1 ? *last + 1 : 1;
     __atomic_store_n(last, generation, __ATOMIC_RELEASE);
 
-    struct nat_endpoint_value *value = &plane->endpoints[id];
+    struct nat_endpoint_value *value = &datapath->endpoints[id];
     value->addr = nat_addr_of(&stored->endpoint.ip);
     value->port = htons(stored->endpoint.port);
     value->protocol = stored->protocol;
     value->owner = change->installed->id;
-    bool local = nat_is_local(plane, &stored->endpoint.ip);
+    bool local = nat_is_local(datapath, &stored->endpoint.ip);
     nat_word_set(&value->state, generation | (local ? NAT_ENDPOINT_ON_NODE : 0));
     change->begun.items[change->begun.count++] = id;
     *ret_id = id;
@@ -138,8 +138,8 @@ static bool match(struct nat_change *change, size_t *at, const struct nat_stored
     const struct nat_installed *old = change->installed;
     while (*at < old->endpoints.count) {
         uint32_t id = old->endpoints.items[*at];
-        bool lives = nat_endpoint_lives(change->plane, id, old->id);
-        struct nat_stored installed = nat_stored_of(change->plane, id);
+        bool lives = nat_endpoint_lives(change->datapath, id, old->id);
+        struct nat_stored installed = nat_stored_of(change->datapath, id);
         int r = nat_stored_cmp(&installed, stored);
         if (lives && r == 0)
             return true;
@@ -157,15 +157,15 @@ static int match_endpoints(struct nat_change *change)
         uint32_t id;
         if (match(change, &at, stored)) {
             id = change->installed->endpoints.items[at++];
-            nat_local_mark(change->plane, id);
+            nat_local_mark(change->datapath, id);
         } else {
             int r = begin_endpoint(change, stored, &id);
             if (r < 0)
                 return r;
         }
         change->endpoints.items[change->endpoints.count++] = id;
-        const struct nat_endpoint_value *value = &change->plane->endpoints[id];
-        nat_filter_add(change->plane, &value->addr, value->port);
+        const struct nat_endpoint_value *value = &change->datapath->endpoints[id];
+        nat_filter_add(change->datapath, &value->addr, value->port);
     }
     while (at < change->installed->endpoints.count)
         end_next(change, &at);
@@ -178,14 +178,14 @@ static void gather_words(struct nat_change *change, const nat_place_list *places
     vec_clear(&change->words);
     vec_each(const uint32_t, place, places)
         change->words.items[change->words.count++] =
-            nat_slot_of(change->plane, change->endpoints.items[*place]);
+            nat_slot_of(change->datapath, change->endpoints.items[*place]);
     vec_sort(&change->words, nat_word_cmp);
 }
 
-static bool has_words(const struct nat_plane *plane, uint64_t set, const nat_word_list *words)
+static bool has_words(const struct nat_datapath *datapath, uint64_t set, const nat_word_list *words)
 {
     uint32_t count;
-    const __u64 *slots = nat_set_slots(plane, set, &count);
+    const __u64 *slots = nat_set_slots(datapath, set, &count);
     return count == words->count && memcmp(slots, words->items, count * sizeof(*slots)) == 0;
 }
 
@@ -197,7 +197,7 @@ static int fill_set(struct nat_change *change, const nat_place_list *places, uin
     if (places->count == 0)
         return 0;
     gather_words(change, places);
-    if (has_words(change->plane, old, &change->words)) {
+    if (has_words(change->datapath, old, &change->words)) {
         *ret_set = old;
         return 0;
     }
@@ -206,7 +206,7 @@ static int fill_set(struct nat_change *change, const nat_place_list *places, uin
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < count; i++)
-        nat_word_set(&change->plane->slots[first + i], change->words.items[i]);
+        nat_word_set(&change->datapath->slots[first + i], change->words.items[i]);
     *ret_set = nat_set_of(first, count);
     change->slots.items[change->slots.count++] = *ret_set;
     return 0;
@@ -235,7 +235,7 @@ static int fill_port(struct nat_change *change, size_t i)
         if (r < 0)
             return r;
     }
-    write_port(change->plane, change->bank, desired->outcomes, &port->now);
+    write_port(change->datapath, change->bank, desired->outcomes, &port->now);
     return 0;
 }
 
@@ -253,16 +253,16 @@ int nat_bank_fill(struct nat_change *change)
 static void end_endpoints(struct nat_change *change, const nat_id_list *ids)
 {
     vec_each(const uint32_t, id, ids) {
-        nat_word_set(&change->plane->endpoints[*id].state, 0);
+        nat_word_set(&change->datapath->endpoints[*id].state, 0);
         rest(change, NAT_ID_ENDPOINT, *id, 1);
     }
-    change->plane->filter_litter |= ids->count > 0;
+    change->datapath->filter_litter |= ids->count > 0;
 }
 
 static void close_port(struct nat_change *change, uint32_t id)
 {
     for (uint32_t bank = 0; bank < NAT_BANKS; bank++)
-        nat_word_set(&nat_port_at(change->plane, id, bank)->owner, 0);
+        nat_word_set(&nat_port_at(change->datapath, id, bank)->owner, 0);
     rest(change, NAT_ID_PORT, id, 1);
 }
 
@@ -325,7 +325,8 @@ void nat_bank_settle(struct nat_change *change)
 }
 
 /* True if the installed endpoints are those that serve, and their entries are as written. */
-static bool endpoints_match(const struct nat_plane *plane, const struct nat_installed *installed,
+static bool endpoints_match(const struct nat_datapath *datapath,
+                            const struct nat_installed *installed,
                             const struct nat_desired *desired)
 {
     if (installed->endpoints.count != desired->endpoints.count)
@@ -333,24 +334,25 @@ static bool endpoints_match(const struct nat_plane *plane, const struct nat_inst
     for (size_t i = 0; i < desired->endpoints.count; i++) {
         const struct nat_stored *wanted = &desired->endpoints.items[i];
         uint32_t id = installed->endpoints.items[i];
-        if (!nat_endpoint_lives(plane, id, installed->id))
+        if (!nat_endpoint_lives(datapath, id, installed->id))
             return false;
-        const struct nat_endpoint_value *value = &plane->endpoints[id];
-        struct nat_stored is = nat_stored_of(plane, id);
+        const struct nat_endpoint_value *value = &datapath->endpoints[id];
+        struct nat_stored is = nat_stored_of(datapath, id);
         if (nat_stored_cmp(&is, wanted) != 0 ||
-            !(value->state & NAT_ENDPOINT_ON_NODE) == nat_is_local(plane, &wanted->endpoint.ip) ||
-            !nat_filter_has(plane, &value->addr, value->port))
+            !(value->state & NAT_ENDPOINT_ON_NODE) ==
+                nat_is_local(datapath, &wanted->endpoint.ip) ||
+            !nat_filter_has(datapath, &value->addr, value->port))
             return false;
     }
     return true;
 }
 
 /* True if the slots rise, and are those of just these endpoints. */
-static bool set_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+static bool set_matches(const struct nat_datapath *datapath, const struct nat_installed *installed,
                         uint64_t set, const nat_place_list *places)
 {
     uint32_t count;
-    const __u64 *slots = nat_set_slots(plane, set, &count);
+    const __u64 *slots = nat_set_slots(datapath, set, &count);
     if (count != places->count)
         return false;
     for (uint32_t i = 1; i < count; i++) {
@@ -358,20 +360,20 @@ static bool set_matches(const struct nat_plane *plane, const struct nat_installe
             return false;
     }
     vec_each(const uint32_t, place, places) {
-        uint64_t word = nat_slot_of(plane, installed->endpoints.items[*place]);
+        uint64_t word = nat_slot_of(datapath, installed->endpoints.items[*place]);
         if (!bsearch(&word, slots, count, sizeof(word), nat_word_cmp))
             return false;
     }
     return true;
 }
 
-static bool port_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+static bool port_matches(const struct nat_datapath *datapath, const struct nat_installed *installed,
                          const struct nat_desired *desired, size_t i)
 {
     const struct nat_desired_port *wanted = &desired->ports.items[i];
     const struct nat_installed_port *port = &installed->ports.items[i];
     const struct nat_port_value *value =
-        nat_port_at(plane, port->id, nat_service_bank(plane, installed->id));
+        nat_port_at(datapath, port->id, nat_service_bank(datapath, installed->id));
     if (port->owner != ((uint64_t)installed->id << 32 | wanted->owner) ||
         value->owner != port->owner || value->outcomes != wanted->outcomes)
         return false;
@@ -379,20 +381,20 @@ static bool port_matches(const struct nat_plane *plane, const struct nat_install
         size_t like = wanted->like[set];
         if (value->sets[set] != port->sets[set] ||
             port->sets[set] != installed->ports.items[like].sets[set] ||
-            (like == i && !set_matches(plane, installed, port->sets[set], &wanted->sets[set])))
+            (like == i && !set_matches(datapath, installed, port->sets[set], &wanted->sets[set])))
             return false;
     }
     return true;
 }
 
-bool nat_bank_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+bool nat_bank_matches(const struct nat_datapath *datapath, const struct nat_installed *installed,
                       const struct nat_desired *desired)
 {
     if (installed->ports.count != desired->ports.count ||
-        !endpoints_match(plane, installed, desired))
+        !endpoints_match(datapath, installed, desired))
         return false;
     for (size_t i = 0; i < desired->ports.count; i++) {
-        if (!port_matches(plane, installed, desired, i))
+        if (!port_matches(datapath, installed, desired, i))
             return false;
     }
     return true;

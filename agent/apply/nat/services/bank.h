@@ -13,7 +13,7 @@ void nat_bank_undo(struct nat_change *change);
  * makes change->ports those that are installed. */
 void nat_bank_settle(struct nat_change *change);
 /* True if the bank in force has all ports as desired. Reads mapped memory only. */
-bool nat_bank_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+bool nat_bank_matches(const struct nat_datapath *datapath, const struct nat_installed *installed,
                       const struct nat_desired *desired);
 /* Remembers, of a Service that matches, which endpoints serve for which port. Returns 0 or -ENOMEM.
  */

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "apply/nat/plane_inside.h"
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/services/change.h"
 #include "base/clock.h"
 
@@ -48,10 +48,11 @@ static int get_entries(struct nat_change *change)
     return change->taken ? vec_reserve(&change->entries, count) : -ENOMEM;
 }
 
-int nat_change_begin(struct nat_change *change, struct nat_plane *plane,
+int nat_change_begin(struct nat_change *change, struct nat_datapath *datapath,
                      const struct nat_desired *desired, struct nat_installed *installed)
 {
-    *change = (struct nat_change){ .plane = plane, .desired = desired, .installed = installed };
+    *change =
+        (struct nat_change){ .datapath = datapath, .desired = desired, .installed = installed };
     change->now_ms = clock_mono_ms();
     size_t endpoints = desired->endpoints.count + installed->endpoints.count;
     size_t ports = desired->ports.count + installed->ports.count;
@@ -61,7 +62,7 @@ int nat_change_begin(struct nat_change *change, struct nat_plane *plane,
         if (vec_reserve(&installed->ranges[bank], desired->ranges.count) < 0)
             return -ENOMEM;
     }
-    return nat_ids_reserve(&plane->ids, endpoints + (NAT_SETS + 1) * ports + 1);
+    return nat_ids_reserve(&datapath->ids, endpoints + (NAT_SETS + 1) * ports + 1);
 }
 
 void nat_change_done(struct nat_change *change)

@@ -17,7 +17,7 @@ struct nat_port_change {
 };
 
 struct nat_change {
-    struct nat_plane *plane;
+    struct nat_datapath *datapath;
     const struct nat_desired *desired;
     struct nat_installed *installed;
     bool created;  /* the Service is new */
@@ -37,7 +37,7 @@ struct nat_change {
 };
 
 /* Nothing is written yet. Returns 0 or -ENOMEM; to be freed in either case. */
-int nat_change_begin(struct nat_change *change, struct nat_plane *plane,
+int nat_change_begin(struct nat_change *change, struct nat_datapath *datapath,
                      const struct nat_desired *desired, struct nat_installed *installed);
 void nat_change_done(struct nat_change *change);
 #define AUTOCHANGE CLEANUP(nat_change_done)

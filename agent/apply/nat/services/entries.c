@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/maps/table.h"
-#include "apply/nat/plane_inside.h"
 #include "apply/nat/services/entries.h"
 #include "apply/nat/services/filter.h"
 
@@ -32,9 +32,9 @@ static bool equal(const struct nat_entry *a, const struct nat_entry *b)
 }
 
 /* For another Service, whose entry is about to be overwritten. */
-static void doubt(struct nat_plane *plane, uint32_t service)
+static void doubt(struct nat_datapath *datapath, uint32_t service)
 {
-    struct nat_installed *installed = nat_installed_by_id(plane, service);
+    struct nat_installed *installed = nat_installed_by_id(datapath, service);
     if (installed)
         installed->doubted = true;
 }
@@ -43,18 +43,18 @@ static void doubt(struct nat_plane *plane, uint32_t service)
 static int put(struct nat_change *change, const struct nat_entry *entry, bool fresh,
                struct nat_frontend_value *ret_taken)
 {
-    struct nat_plane *plane = change->plane;
+    struct nat_datapath *datapath = change->datapath;
     struct nat_frontend_value value = value_of(entry, change->installed->id), is;
-    int r =
-        nat_table_put(plane, NAT_MAP_FRONTENDS, &entry->key, &value, fresh ? BPF_NOEXIST : BPF_ANY);
+    int r = nat_table_put(datapath, NAT_MAP_FRONTENDS, &entry->key, &value,
+                          fresh ? BPF_NOEXIST : BPF_ANY);
     if (r != -EEXIST)
         return r;
-    r = nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &is);
+    r = nat_table_get(datapath, NAT_MAP_FRONTENDS, &entry->key, &is);
     if (r == 0 && is.service != change->installed->id) {
-        doubt(plane, is.service);
+        doubt(datapath, is.service);
         *ret_taken = is;
     }
-    return nat_table_put(plane, NAT_MAP_FRONTENDS, &entry->key, &value, BPF_ANY);
+    return nat_table_put(datapath, NAT_MAP_FRONTENDS, &entry->key, &value, BPF_ANY);
 }
 
 /* The installed entry with the same key. Both lists are sorted: the search goes on from `*at`. */
@@ -69,14 +69,14 @@ static const struct nat_entry *find_installed(const nat_entry_list *installed, s
 }
 
 /* Removes an entry if the live map says that it belongs to this service. */
-static int remove_entry(const struct nat_plane *plane, const struct nat_frontend_key *key,
+static int remove_entry(const struct nat_datapath *datapath, const struct nat_frontend_key *key,
                         uint32_t service)
 {
     struct nat_frontend_value value;
-    int r = nat_table_get(plane, NAT_MAP_FRONTENDS, key, &value);
+    int r = nat_table_get(datapath, NAT_MAP_FRONTENDS, key, &value);
     if (r < 0 || value.service != service)
         return r == -ENOENT ? 0 : r;
-    return nat_table_remove(plane, NAT_MAP_FRONTENDS, key);
+    return nat_table_remove(datapath, NAT_MAP_FRONTENDS, key);
 }
 
 static int undo_entry(struct nat_change *change, size_t i, const struct nat_entry *installed)
@@ -86,8 +86,8 @@ static int undo_entry(struct nat_change *change, size_t i, const struct nat_entr
     if (installed)
         before = value_of(installed, change->installed->id);
     if (before.service)
-        return nat_table_put(change->plane, NAT_MAP_FRONTENDS, key, &before, BPF_ANY);
-    return remove_entry(change->plane, key, change->installed->id);
+        return nat_table_put(change->datapath, NAT_MAP_FRONTENDS, key, &before, BPF_ANY);
+    return remove_entry(change->datapath, key, change->installed->id);
 }
 
 static void undo(struct nat_change *change, size_t count)
@@ -118,7 +118,7 @@ int nat_entries_put(struct nat_change *change)
     size_t at = 0;
     for (size_t i = 0; i < change->entries.count; i++) {
         const struct nat_entry *entry = &change->entries.items[i];
-        nat_filter_add_entry(change->plane, entry);
+        nat_filter_add_entry(change->datapath, entry);
         const struct nat_entry *installed = find_installed(&change->installed->entries, &at, entry);
         if (installed && equal(installed, entry))
             continue;
@@ -137,16 +137,16 @@ int nat_entries_drop(struct nat_change *change)
     vec_each(const struct nat_entry, installed, &change->installed->entries) {
         if (find_installed(&change->entries, &at, installed))
             continue;
-        int r = remove_entry(change->plane, &installed->key, change->installed->id);
+        int r = remove_entry(change->datapath, &installed->key, change->installed->id);
         if (r < 0)
             return r;
-        change->plane->filter_litter = true;
+        change->datapath->filter_litter = true;
     }
     return 0;
 }
 
 /* rows.c has compared the ports before: both lists have the same ones in the same order. */
-bool nat_entries_match(const struct nat_plane *plane, const struct nat_installed *installed,
+bool nat_entries_match(const struct nat_datapath *datapath, const struct nat_installed *installed,
                        const struct nat_desired *desired)
 {
     if (installed->entries.count != desired->entries.count)
@@ -156,7 +156,7 @@ bool nat_entries_match(const struct nat_plane *plane, const struct nat_installed
                                *is = &installed->entries.items[i];
         uint32_t port = wanted->port ? installed->ports.items[wanted->port - 1].id : 0;
         if (nat_entry_cmp(wanted, is) != 0 || is->kind != wanted->kind || is->port != port ||
-            !nat_filter_has_entry(plane, is))
+            !nat_filter_has_entry(datapath, is))
             return false;
     }
     return true;
@@ -166,11 +166,11 @@ bool nat_entries_match(const struct nat_plane *plane, const struct nat_installed
  * Takes port and kind of an installed entry from the live map. `ret_ours`: whether the map has the
  * entry, and as this service's. Returns 1 if memory was wrong, 0, or -errno.
  */
-static int refresh_entry(const struct nat_plane *plane, uint32_t service, struct nat_entry *entry,
-                         bool *ret_ours)
+static int refresh_entry(const struct nat_datapath *datapath, uint32_t service,
+                         struct nat_entry *entry, bool *ret_ours)
 {
     struct nat_frontend_value value;
-    int r = nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value);
+    int r = nat_table_get(datapath, NAT_MAP_FRONTENDS, &entry->key, &value);
     if (r < 0 && r != -ENOENT)
         return r;
     *ret_ours =
@@ -191,13 +191,13 @@ static void forget_entry(nat_entry_list *entries, size_t i)
             (entries->count - i) * sizeof(*entries->items));
 }
 
-int nat_entries_refresh(struct nat_plane *plane, struct nat_installed *installed)
+int nat_entries_refresh(struct nat_datapath *datapath, struct nat_installed *installed)
 {
     nat_entry_list *entries = &installed->entries;
     int result = 0;
     for (size_t i = entries->count; i-- > 0;) {
         bool ours;
-        int r = refresh_entry(plane, installed->id, &entries->items[i], &ours);
+        int r = refresh_entry(datapath, installed->id, &entries->items[i], &ours);
         if (r < 0)
             return r;
         if (!ours)

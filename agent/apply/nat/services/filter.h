@@ -7,25 +7,25 @@
 #include "apply/nat/services/installed.h"
 
 /* Packets to an address and port, in network order; port 0: to the address, whatever the port. */
-void nat_filter_add(struct nat_plane *plane, const struct nat_addr *addr, __be16 port);
-bool nat_filter_has(const struct nat_plane *plane, const struct nat_addr *addr, __be16 port);
+void nat_filter_add(struct nat_datapath *datapath, const struct nat_addr *addr, __be16 port);
+bool nat_filter_has(const struct nat_datapath *datapath, const struct nat_addr *addr, __be16 port);
 
 /* Packets to an entry of "frontends". */
-void nat_filter_add_entry(struct nat_plane *plane, const struct nat_entry *entry);
-bool nat_filter_has_entry(const struct nat_plane *plane, const struct nat_entry *entry);
+void nat_filter_add_entry(struct nat_datapath *datapath, const struct nat_entry *entry);
+bool nat_filter_has_entry(const struct nat_datapath *datapath, const struct nat_entry *entry);
 
 /* Packets of a flow, whether or not its Service is still there. Goes into the idle half only. */
-void nat_filter_add_flow(struct nat_plane *plane, const struct nat_tuple *key,
+void nat_filter_add_flow(struct nat_datapath *datapath, const struct nat_tuple *key,
                          const struct nat_flow *flow);
 
 /*
  * Empties the idle half and fills it with all that is installed. From then on until the switch,
  * whatever is added goes into both halves.
  */
-void nat_filter_refill(struct nat_plane *plane);
+void nat_filter_refill(struct nat_datapath *datapath);
 /* Puts the refilled half in force. */
-void nat_filter_switch(struct nat_plane *plane);
+void nat_filter_switch(struct nat_datapath *datapath);
 
 /* Fills a filter that is new, or of another size, with all that is installed and with all flows.
  * Returns 0 or -errno. */
-int nat_filter_begin(struct nat_plane *plane);
+int nat_filter_begin(struct nat_datapath *datapath);

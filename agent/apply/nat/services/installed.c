@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/nat/plane_inside.h"
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/services/installed.h"
 #include "base/macro.h"
 
@@ -71,16 +71,16 @@ void nat_installed_free(struct nat_installed *installed)
     free(installed);
 }
 
-struct nat_installed *nat_installed_find(const struct nat_plane *plane, const char *name)
+struct nat_installed *nat_installed_find(const struct nat_datapath *datapath, const char *name)
 {
     struct nat_installed sought = { .name = (char *)name }, *key = &sought;
-    struct nat_installed **found = sorted_find(&plane->installed, &key);
+    struct nat_installed **found = sorted_find(&datapath->installed, &key);
     return found ? *found : NULL;
 }
 
-struct nat_installed *nat_installed_by_id(const struct nat_plane *plane, uint32_t id)
+struct nat_installed *nat_installed_by_id(const struct nat_datapath *datapath, uint32_t id)
 {
-    return id < plane->maps[NAT_MAP_SERVICES].entries ? plane->by_id[id] : NULL;
+    return id < datapath->maps[NAT_MAP_SERVICES].entries ? datapath->by_id[id] : NULL;
 }
 
 int nat_name_of(const char *namespace, const char *name, char buffer[static NAT_NAME_MAX])

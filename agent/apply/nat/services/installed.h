@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "apply/nat/plane.h"
+#include "apply/nat/datapath.h"
 #include "base/vec.h"
 
 /* One entry of "frontends". */
@@ -69,6 +69,6 @@ DEFINE_CLEANUP(struct nat_installed *, nat_installed_free);
 int nat_name_of(const char *namespace, const char *name, char buffer[static NAT_NAME_MAX]);
 
 /* Borrowed until the Service is removed. NULL: it is not installed. */
-struct nat_installed *nat_installed_find(const struct nat_plane *plane, const char *name);
+struct nat_installed *nat_installed_find(const struct nat_datapath *datapath, const char *name);
 /* The same by service id; NULL also of ids that are too large. */
-struct nat_installed *nat_installed_by_id(const struct nat_plane *plane, uint32_t id);
+struct nat_installed *nat_installed_by_id(const struct nat_datapath *datapath, uint32_t id);

@@ -23,11 +23,11 @@ struct nat_range_key nat_range_key_of(const struct nat_range_key *range, uint32_
     return key;
 }
 
-static int put(struct nat_plane *plane, const struct nat_range_key *range, uint32_t service,
+static int put(struct nat_datapath *datapath, const struct nat_range_key *range, uint32_t service,
                uint32_t bank)
 {
     struct nat_range_key key = nat_range_key_of(range, service, bank);
-    return nat_table_put(plane, NAT_MAP_RANGES, &key, &range->prefixlen, BPF_ANY);
+    return nat_table_put(datapath, NAT_MAP_RANGES, &key, &range->prefixlen, BPF_ANY);
 }
 
 static bool has(const struct nat_range_key *sorted, size_t count, const struct nat_range_key *range)
@@ -40,7 +40,7 @@ static bool has(const struct nat_range_key *sorted, size_t count, const struct n
  * kernel does not let go stays installed, and the others are removed all the same: a new Service
  * may get the id, and would admit what is left.
  */
-static int remove_but(struct nat_plane *plane, struct nat_installed *installed, uint32_t bank,
+static int remove_but(struct nat_datapath *datapath, struct nat_installed *installed, uint32_t bank,
                       const nat_range_list *keep)
 {
     nat_range_list *ranges = &installed->ranges[bank];
@@ -50,7 +50,7 @@ static int remove_but(struct nat_plane *plane, struct nat_installed *installed, 
         struct nat_range_key range = ranges->items[i],
                              key = nat_range_key_of(&range, installed->id, bank);
         bool stays = keep && has(keep->items, keep->count, &range);
-        int r = stays ? 0 : nat_table_remove(plane, NAT_MAP_RANGES, &key);
+        int r = stays ? 0 : nat_table_remove(datapath, NAT_MAP_RANGES, &key);
         if (stays || r < 0)
             ranges->items[kept++] = range;
         result = r < 0 ? r : result;
@@ -66,7 +66,7 @@ static int put_missing(struct nat_change *change, nat_range_list *ranges)
     vec_each(const struct nat_range_key, range, &change->desired->ranges) {
         if (has(ranges->items, before, range))
             continue;
-        int r = put(change->plane, range, change->installed->id, change->bank);
+        int r = put(change->datapath, range, change->installed->id, change->bank);
         if (r < 0)
             return r;
         ranges->items[ranges->count++] = *range;
@@ -79,7 +79,7 @@ int nat_ranges_fill(struct nat_change *change)
     change->at = NAT_MAP_RANGES;
     struct nat_installed *installed = change->installed;
     nat_range_list *ranges = &installed->ranges[change->bank];
-    int r = remove_but(change->plane, installed, change->bank, &change->desired->ranges);
+    int r = remove_but(change->datapath, installed, change->bank, &change->desired->ranges);
     if (r < 0)
         return r;
     r = put_missing(change, ranges);
@@ -87,22 +87,23 @@ int nat_ranges_fill(struct nat_change *change)
     return r;
 }
 
-bool nat_range_is_there(const struct nat_plane *plane, const struct nat_range_key *range,
+bool nat_range_is_there(const struct nat_datapath *datapath, const struct nat_range_key *range,
                         uint32_t service, uint32_t bank)
 {
     struct nat_range_key key = nat_range_key_of(range, service, bank);
     uint32_t length;
-    return nat_table_get(plane, NAT_MAP_RANGES, &key, &length) == 0 && length == range->prefixlen;
+    return nat_table_get(datapath, NAT_MAP_RANGES, &key, &length) == 0 &&
+           length == range->prefixlen;
 }
 
-int nat_ranges_refresh(struct nat_plane *plane, struct nat_installed *installed)
+int nat_ranges_refresh(struct nat_datapath *datapath, struct nat_installed *installed)
 {
     int result = 0;
     for (uint32_t bank = 0; bank < NAT_BANKS; bank++) {
         vec_each(const struct nat_range_key, range, &installed->ranges[bank]) {
-            if (nat_range_is_there(plane, range, installed->id, bank))
+            if (nat_range_is_there(datapath, range, installed->id, bank))
                 continue;
-            int r = put(plane, range, installed->id, bank);
+            int r = put(datapath, range, installed->id, bank);
             if (r < 0)
                 return r;
             result = 1;
@@ -111,10 +112,10 @@ int nat_ranges_refresh(struct nat_plane *plane, struct nat_installed *installed)
     return result;
 }
 
-int nat_ranges_remove(struct nat_plane *plane, struct nat_installed *installed)
+int nat_ranges_remove(struct nat_datapath *datapath, struct nat_installed *installed)
 {
-    int r = remove_but(plane, installed, 0, NULL);
-    int second = remove_but(plane, installed, 1, NULL);
+    int r = remove_but(datapath, installed, 0, NULL);
+    int second = remove_but(datapath, installed, 1, NULL);
     return r < 0 ? r : second;
 }
 

@@ -11,12 +11,12 @@ int nat_ranges_fill(struct nat_change *change);
 struct nat_range_key nat_range_key_of(const struct nat_range_key *range, uint32_t service,
                                       uint32_t bank);
 /* Asks the live map. */
-bool nat_range_is_there(const struct nat_plane *plane, const struct nat_range_key *range,
+bool nat_range_is_there(const struct nat_datapath *datapath, const struct nat_range_key *range,
                         uint32_t service, uint32_t bank);
 
 /* Writes the installed ranges that the live map lacks. Returns 1 if there were any, 0, -errno. */
-int nat_ranges_refresh(struct nat_plane *plane, struct nat_installed *installed);
+int nat_ranges_refresh(struct nat_datapath *datapath, struct nat_installed *installed);
 /* Removes the ranges of both banks, as many as the kernel lets go. Returns 0 or -errno. */
-int nat_ranges_remove(struct nat_plane *plane, struct nat_installed *installed);
+int nat_ranges_remove(struct nat_datapath *datapath, struct nat_installed *installed);
 /* True if a list that is installed is the desired one. Asks no map. */
 bool nat_ranges_match(const nat_range_list *ranges, const struct nat_desired *desired);

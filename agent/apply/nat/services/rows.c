@@ -28,32 +28,32 @@
 
 #define FLAGS_MASK (0xffffffffull & ~NAT_SERVICE_BANK)
 
-bool nat_row_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+bool nat_row_matches(const struct nat_datapath *datapath, const struct nat_installed *installed,
                      const struct nat_desired *desired)
 {
-    if ((plane->services[installed->id] & FLAGS_MASK) != (NAT_SERVICE_USED | desired->flags) ||
-        !nat_bank_matches(plane, installed, desired))
+    if ((datapath->services[installed->id] & FLAGS_MASK) != (NAT_SERVICE_USED | desired->flags) ||
+        !nat_bank_matches(datapath, installed, desired))
         return false;
-    return nat_entries_match(plane, installed, desired) &&
-           nat_ranges_match(&installed->ranges[nat_service_bank(plane, installed->id)], desired);
+    return nat_entries_match(datapath, installed, desired) &&
+           nat_ranges_match(&installed->ranges[nat_service_bank(datapath, installed->id)], desired);
 }
 
 /* Makes hash tables and memory agree. Returns 1 if they differed, 0, or -errno. */
-static int refresh(struct nat_plane *plane, struct nat_installed *installed)
+static int refresh(struct nat_datapath *datapath, struct nat_installed *installed)
 {
     char wanted[NAT_NAME_MAX] = "", is[NAT_NAME_MAX];
     memcpy(wanted, installed->name, strlen(installed->name));
-    int named = nat_table_get(plane, NAT_MAP_NAMES, &installed->id, is);
+    int named = nat_table_get(datapath, NAT_MAP_NAMES, &installed->id, is);
     if (named < 0 || memcmp(wanted, is, sizeof(is)) != 0) {
-        int r = nat_table_put(plane, NAT_MAP_NAMES, &installed->id, wanted, BPF_ANY);
+        int r = nat_table_put(datapath, NAT_MAP_NAMES, &installed->id, wanted, BPF_ANY);
         if (r < 0)
             return r;
         named = 1;
     }
-    int ranges = nat_ranges_refresh(plane, installed);
+    int ranges = nat_ranges_refresh(datapath, installed);
     if (ranges < 0)
         return ranges;
-    int entries = nat_entries_refresh(plane, installed);
+    int entries = nat_entries_refresh(datapath, installed);
     if (entries < 0)
         return entries;
     installed->doubted = false;
@@ -63,49 +63,49 @@ static int refresh(struct nat_plane *plane, struct nat_installed *installed)
 /* The reverse of enter(): the id rests, and the memory of the Service is freed. */
 static void leave(struct nat_change *change)
 {
-    struct nat_plane *plane = change->plane;
+    struct nat_datapath *datapath = change->datapath;
     struct nat_installed *installed = change->installed;
-    sorted_remove(&plane->installed, &installed);
-    plane->by_id[installed->id] = NULL;
-    nat_ids_rest(&plane->ids, NAT_ID_SERVICE, installed->id, 1, change->now_ms);
+    sorted_remove(&datapath->installed, &installed);
+    datapath->by_id[installed->id] = NULL;
+    nat_ids_rest(&datapath->ids, NAT_ID_SERVICE, installed->id, 1, change->now_ms);
     nat_installed_free(installed);
     change->installed = NULL;
 }
 
 static int enter_name(struct nat_change *change)
 {
-    struct nat_plane *plane = change->plane;
+    struct nat_datapath *datapath = change->datapath;
     struct nat_installed *installed = change->installed;
-    int r = sorted_put(&plane->installed, &installed);
+    int r = sorted_put(&datapath->installed, &installed);
     if (r < 0)
         return r;
     change->at = NAT_MAP_NAMES;
-    return nat_table_put(plane, NAT_MAP_NAMES, &installed->id, change->desired->name, BPF_ANY);
+    return nat_table_put(datapath, NAT_MAP_NAMES, &installed->id, change->desired->name, BPF_ANY);
 }
 
 /* Flows of endpoints that were made up to now are none of the next Service's, whatever its id. */
-static void begin_generation(struct nat_plane *plane)
+static void begin_generation(struct nat_datapath *datapath)
 {
-    uint64_t last = plane->endpoints[0].addr.words[NAT_GENERATION_WORD];
-    nat_word_set(&plane->services[0], last << NAT_SERVICE_GENERATION_SHIFT);
+    uint64_t last = datapath->endpoints[0].addr.words[NAT_GENERATION_WORD];
+    nat_word_set(&datapath->services[0], last << NAT_SERVICE_GENERATION_SHIFT);
 }
 
 /* A new Service gets an id, a name, and counters of zero. On failure its memory is freed. */
 static int enter(struct nat_change *change)
 {
-    struct nat_plane *plane = change->plane;
+    struct nat_datapath *datapath = change->datapath;
     struct nat_installed *installed = change->installed;
     change->at = NAT_MAP_SERVICES;
-    int r = nat_ids_take(&plane->ids, NAT_ID_SERVICE, 1, change->now_ms, &installed->id);
+    int r = nat_ids_take(&datapath->ids, NAT_ID_SERVICE, 1, change->now_ms, &installed->id);
     if (r < 0) {
         nat_installed_free(installed);
         change->installed = NULL;
         return r;
     }
-    plane->by_id[installed->id] = installed;
-    begin_generation(plane);
-    memset(&plane->counters[installed->id * NAT_COUNTER_STRIPES], 0,
-           NAT_COUNTER_STRIPES * sizeof(*plane->counters));
+    datapath->by_id[installed->id] = installed;
+    begin_generation(datapath);
+    memset(&datapath->counters[installed->id * NAT_COUNTER_STRIPES], 0,
+           NAT_COUNTER_STRIPES * sizeof(*datapath->counters));
     r = enter_name(change);
     if (r < 0)
         leave(change);
@@ -134,16 +134,16 @@ static int prepare(struct nat_change *change)
 
 static void switch_to(struct nat_change *change)
 {
-    __u64 *word = &change->plane->services[change->installed->id];
-    uint64_t generation = change->created ? change->plane->services[0] : *word;
+    __u64 *word = &change->datapath->services[change->installed->id];
+    uint64_t generation = change->created ? change->datapath->services[0] : *word;
     generation &= ~0ull << NAT_SERVICE_GENERATION_SHIFT;
     nat_word_set(word, generation | change->desired->flags | NAT_SERVICE_USED | change->bank);
 }
 
 static void forget(struct nat_change *change)
 {
-    (void)nat_ranges_remove(change->plane, change->installed);
-    (void)nat_table_remove(change->plane, NAT_MAP_NAMES, &change->installed->id);
+    (void)nat_ranges_remove(change->datapath, change->installed);
+    (void)nat_table_remove(change->datapath, NAT_MAP_NAMES, &change->installed->id);
     leave(change);
 }
 
@@ -152,7 +152,7 @@ static int carry_out(struct nat_change *change)
     int r = change->created ? enter(change) : 0;
     if (r < 0)
         return r;
-    change->bank = change->created ? 0 : !nat_service_bank(change->plane, change->installed->id);
+    change->bank = change->created ? 0 : !nat_service_bank(change->datapath, change->installed->id);
     r = prepare(change);
     if (r < 0) {
         if (change->created)
@@ -185,7 +185,7 @@ static struct shortage shortage_of(const struct nat_change *change)
 }
 
 /* `installed`: NULL for a new Service. `ret_short`: with -ENOSPC and -EDQUOT. */
-static int apply(struct nat_plane *plane, const struct nat_desired *desired,
+static int apply(struct nat_datapath *datapath, const struct nat_desired *desired,
                  struct nat_installed *installed, struct shortage *ret_short)
 {
     CLEANUP(nat_installed_freep) struct nat_installed *fresh = NULL;
@@ -195,7 +195,7 @@ static int apply(struct nat_plane *plane, const struct nat_desired *desired,
         if (!fresh)
             return -ENOMEM;
     }
-    int r = nat_change_begin(&change, plane, desired, installed ? installed : fresh);
+    int r = nat_change_begin(&change, datapath, desired, installed ? installed : fresh);
     if (r < 0)
         return r;
     change.created = !installed;
@@ -241,52 +241,53 @@ static void explain(const char *name, int error, const struct shortage *shortage
                     .remedy = remedy_for_kernel(error));
 }
 
-/* Returns as nat_plane_write(). */
-static int write_desired(struct nat_plane *plane, const struct nat_desired *desired,
+/* Returns as nat_datapath_write(). */
+static int write_desired(struct nat_datapath *datapath, const struct nat_desired *desired,
                          struct shortage *ret_short)
 {
-    struct nat_installed *installed = nat_installed_find(plane, desired->name);
-    int repaired = installed && installed->doubted ? refresh(plane, installed) : 0;
+    struct nat_installed *installed = nat_installed_find(datapath, desired->name);
+    int repaired = installed && installed->doubted ? refresh(datapath, installed) : 0;
     if (repaired < 0)
         return repaired;
-    if (installed && nat_row_matches(plane, installed, desired)) {
+    if (installed && nat_row_matches(datapath, installed, desired)) {
         int r = nat_bank_learn(installed, desired);
         return r < 0 ? r : repaired;
     }
-    int r = apply(plane, desired, installed, ret_short);
+    int r = apply(datapath, desired, installed, ret_short);
     return r < 0 ? r : 1;
 }
 
-int nat_plane_write(struct nat_plane *plane, const struct nat_row *row, struct faults *faults)
+int nat_datapath_write(struct nat_datapath *datapath, const struct nat_row *row,
+                       struct faults *faults)
 {
     struct shortage shortage = { .at = NAT_MAP_NAMES };
     AUTOWISH struct nat_desired desired;
     int r = nat_desired_make(row, &desired);
     if (r == 0)
-        r = write_desired(plane, &desired, &shortage);
+        r = write_desired(datapath, &desired, &shortage);
     if (r < 0)
         explain(desired.name, r, &shortage, faults);
     return r;
 }
 
-static void forget_refusals(struct nat_plane *plane, uint32_t service)
+static void forget_refusals(struct nat_datapath *datapath, uint32_t service)
 {
     for (uint32_t cause = 0; cause < NAT_CAUSE_COUNT; cause++) {
         struct nat_refusal_key key = { service, cause };
-        (void)nat_table_remove(plane, NAT_MAP_REFUSALS, &key);
+        (void)nat_table_remove(datapath, NAT_MAP_REFUSALS, &key);
     }
 }
 
-int nat_plane_remove(struct nat_plane *plane, const char *namespace, const char *name)
+int nat_datapath_remove(struct nat_datapath *datapath, const char *namespace, const char *name)
 {
     struct nat_desired nothing = { 0 };
     AUTOCHANGE struct nat_change change = { 0 };
     struct nat_installed *installed = NULL;
     if (nat_name_of(namespace, name, nothing.name) == 0)
-        installed = nat_installed_find(plane, nothing.name);
+        installed = nat_installed_find(datapath, nothing.name);
     if (!installed)
         return 0;
-    int r = nat_change_begin(&change, plane, &nothing, installed);
+    int r = nat_change_begin(&change, datapath, &nothing, installed);
     if (r < 0)
         return r;
     r = nat_bank_fill(&change); /* with nothing: all endpoints end */
@@ -294,21 +295,21 @@ int nat_plane_remove(struct nat_plane *plane, const char *namespace, const char 
         r = nat_entries_drop(&change);
     if (r < 0)
         return r;
-    nat_word_set(&plane->services[installed->id], 0);
+    nat_word_set(&datapath->services[installed->id], 0);
     nat_bank_settle(&change);
-    forget_refusals(plane, installed->id);
+    forget_refusals(datapath, installed->id);
     forget(&change);
     return 1;
 }
 
-void nat_plane_set_pod_interfaces(struct nat_plane *plane, uint32_t count)
+void nat_datapath_set_pod_interfaces(struct nat_datapath *datapath, uint32_t count)
 {
-    plane->pod_interfaces = count;
+    datapath->pod_interfaces = count;
 }
 
-void nat_plane_doubt(struct nat_plane *plane)
+void nat_datapath_doubt(struct nat_datapath *datapath)
 {
-    sorted_each(struct nat_installed *, installed, &plane->installed) {
+    sorted_each(struct nat_installed *, installed, &datapath->installed) {
         (*installed)->doubted = true;
     }
 }
@@ -333,25 +334,26 @@ static bool has_address(const struct nat_installed *installed, const struct nat_
     return false;
 }
 
-int nat_plane_each_owner(struct nat_plane *plane, const struct ip *ip,
-                         int (*each)(const char *namespace, const char *name, void *context),
-                         void *context)
+int nat_datapath_each_owner(struct nat_datapath *datapath, const struct ip *ip,
+                            int (*each)(const char *namespace, const char *name, void *context),
+                            void *context)
 {
     const struct nat_addr addr = nat_addr_of(ip);
-    int r = plane->installed.count ? 0 : -ENODATA;
-    sorted_each(struct nat_installed *const, installed, &plane->installed) {
+    int r = datapath->installed.count ? 0 : -ENODATA;
+    sorted_each(struct nat_installed *const, installed, &datapath->installed) {
         if (r == 0 && has_address(*installed, &addr))
             r = call_with(*installed, each, context);
     }
     return r;
 }
 
-int nat_plane_each_service(struct nat_plane *plane,
-                           int (*each)(const char *namespace, const char *name, void *context),
-                           void *context)
+int nat_datapath_each_service(struct nat_datapath *datapath,
+                              int (*each)(const char *namespace, const char *name, void *context),
+                              void *context)
 {
-    for (size_t i = plane->installed.count; i-- > 0;) {
-        int r = call_with(*(struct nat_installed **)sorted_at(&plane->installed, i), each, context);
+    for (size_t i = datapath->installed.count; i-- > 0;) {
+        int r =
+            call_with(*(struct nat_installed **)sorted_at(&datapath->installed, i), each, context);
         if (r != 0)
             return r;
     }

@@ -25,7 +25,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "apply/nat/plane_inside.h"
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/services/change.h"
 
 enum { LEAST = 64 };
@@ -89,11 +89,11 @@ static struct nat_use use_of_desired(const struct nat_desired *desired)
     return use;
 }
 
-static uint32_t limit_of(const struct nat_plane *plane, int shared)
+static uint32_t limit_of(const struct nat_datapath *datapath, int shared)
 {
     if (shared < NAT_ID_KINDS)
-        return plane->ids.spaces[shared].limit;
-    return plane->maps[nat_share_map(shared)].entries;
+        return datapath->ids.spaces[shared].limit;
+    return datapath->maps[nat_share_map(shared)].entries;
 }
 
 /* ---- who has what ---- */
@@ -115,11 +115,11 @@ static void add(struct nat_use *sum, const struct nat_use *use)
         sum->of[i] += use->of[i];
 }
 
-static struct census take_census(const struct nat_plane *plane, const char *name)
+static struct census take_census(const struct nat_datapath *datapath, const char *name)
 {
     struct census census = { 0 };
     const char *last = NULL;
-    sorted_each(struct nat_installed *const, it, &plane->installed) {
+    sorted_each(struct nat_installed *const, it, &datapath->installed) {
         const struct nat_use use = use_of_installed(*it);
         add(&census.all, &use);
         if (same_namespace(name, (*it)->name))
@@ -128,7 +128,7 @@ static struct census take_census(const struct nat_plane *plane, const char *name
         last = (*it)->name;
     }
     census.pod_interfaces += census.own.of[NAT_ID_SERVICE] == 0;
-    census.pod_interfaces = MAX(census.pod_interfaces, plane->pod_interfaces);
+    census.pod_interfaces = MAX(census.pod_interfaces, datapath->pod_interfaces);
     return census;
 }
 
@@ -136,44 +136,44 @@ static struct census take_census(const struct nat_plane *plane, const char *name
 
 static uint64_t free_of(struct nat_change *change, int shared, const struct census *census)
 {
-    const uint64_t limit = limit_of(change->plane, shared), used = census->all.of[shared];
+    const uint64_t limit = limit_of(change->datapath, shared), used = census->all.of[shared];
     if (shared < NAT_ID_KINDS)
-        return nat_ids_free(&change->plane->ids, (enum nat_id)shared, change->now_ms);
+        return nat_ids_free(&change->datapath->ids, (enum nat_id)shared, change->now_ms);
     return limit > used ? limit - used : 0;
 }
 
 /* True if the change may take a fifth of some map that is not there any more. */
 static bool is_tight(struct nat_change *change)
 {
-    struct nat_plane *plane = change->plane;
+    struct nat_datapath *datapath = change->datapath;
     const struct nat_use most = use_of_desired(change->desired);
     bool tight = false;
     for (int i = 0; i < NAT_ID_KINDS; i++)
-        tight |= nat_ids_free(&plane->ids, (enum nat_id)i, change->now_ms) <
-                 most.of[i] + limit_of(plane, i) / 5;
+        tight |= nat_ids_free(&datapath->ids, (enum nat_id)i, change->now_ms) <
+                 most.of[i] + limit_of(datapath, i) / 5;
     for (int i = 0; i < NAT_SHARED_TABLES; i++) {
-        plane->headroom[i] -= (int64_t)most.of[NAT_ID_KINDS + i];
-        tight |= plane->headroom[i] < 0;
+        datapath->headroom[i] -= (int64_t)most.of[NAT_ID_KINDS + i];
+        tight |= datapath->headroom[i] < 0;
     }
     return tight;
 }
 
 /* Counted anew: what may be added to the tables before it has to be counted again. */
-static void renew_headroom(struct nat_plane *plane, const struct census *census,
+static void renew_headroom(struct nat_datapath *datapath, const struct census *census,
                            const struct nat_use *wanted)
 {
     for (int i = 0; i < NAT_SHARED_TABLES; i++) {
         const int shared = NAT_ID_KINDS + i;
-        const uint32_t limit = limit_of(plane, shared);
-        plane->headroom[i] = (int64_t)limit - limit / 5 - (int64_t)census->all.of[shared] -
-                             (int64_t)wanted->of[shared];
+        const uint32_t limit = limit_of(datapath, shared);
+        datapath->headroom[i] = (int64_t)limit - limit / 5 - (int64_t)census->all.of[shared] -
+                                (int64_t)wanted->of[shared];
     }
 }
 
 static int judge_part(struct nat_change *change, int shared, const struct census *census,
                       uint64_t has, uint64_t wanted)
 {
-    const uint32_t limit = limit_of(change->plane, shared);
+    const uint32_t limit = limit_of(change->datapath, shared);
     struct nat_part *part = &change->parts[shared];
     part->has = census->own.of[shared] - has + wanted;
     part->fair = nat_share_fair(limit, census->pod_interfaces);
@@ -190,9 +190,9 @@ int nat_share_judge(struct nat_change *change)
     struct nat_use has = { 0 };
     if (!is_tight(change))
         return 0;
-    const struct census census = take_census(change->plane, change->installed->name);
+    const struct census census = take_census(change->datapath, change->installed->name);
     const struct nat_use wanted = use_of_desired(change->desired);
-    renew_headroom(change->plane, &census, &wanted);
+    renew_headroom(change->datapath, &census, &wanted);
     if (!change->created)
         has = use_of_installed(change->installed);
     for (int i = 0; i < NAT_SHARED_COUNT; i++) {

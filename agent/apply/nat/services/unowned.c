@@ -2,12 +2,12 @@
 /*
  * The removal of unowned addresses. An entry of an installed Service that no row asks for is put
  * among that Service's entries, so that its next write removes it; an entry of no Service is put on
- * the plane's list, and the next round of the sweep removes it.
+ * the datapath's list, and the next round of the sweep removes it.
  */
 #include "apply/nat/services/unowned.h"
 
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/maps/table.h"
-#include "apply/nat/plane_inside.h"
 
 int nat_unowned_keep(nat_entry_list *list, const struct nat_entry *entry)
 {
@@ -22,13 +22,13 @@ int nat_unowned_keep(nat_entry_list *list, const struct nat_entry *entry)
     return 0;
 }
 
-void nat_unowned_remove(struct nat_plane *plane)
+void nat_unowned_remove(struct nat_datapath *datapath)
 {
-    vec_each(const struct nat_entry, entry, &plane->unowned) {
+    vec_each(const struct nat_entry, entry, &datapath->unowned) {
         struct nat_frontend_value value;
-        if (nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value) == 0 &&
-            !nat_installed_by_id(plane, value.service))
-            (void)nat_table_remove(plane, NAT_MAP_FRONTENDS, &entry->key);
+        if (nat_table_get(datapath, NAT_MAP_FRONTENDS, &entry->key, &value) == 0 &&
+            !nat_installed_by_id(datapath, value.service))
+            (void)nat_table_remove(datapath, NAT_MAP_FRONTENDS, &entry->key);
     }
-    vec_clear(&plane->unowned);
+    vec_clear(&datapath->unowned);
 }

@@ -5,8 +5,8 @@
 #include "apply/nat/services/installed.h"
 
 /* Keeps an entry for the next removal; one that is kept already is not kept twice. `list`: sorted,
- * plane->unowned addresses or the entries of an installed Service. Returns 0 or -ENOMEM. */
+ * datapath->unowned addresses or the entries of an installed Service. Returns 0 or -ENOMEM. */
 int nat_unowned_keep(nat_entry_list *list, const struct nat_entry *entry);
 
-/* Removes the unowned addresses of the plane from the map, unless a Service has them by now. */
-void nat_unowned_remove(struct nat_plane *plane);
+/* Removes the unowned addresses of the datapath from the map, unless a Service has them by now. */
+void nat_unowned_remove(struct nat_datapath *datapath);

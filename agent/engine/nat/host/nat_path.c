@@ -46,7 +46,7 @@ void nat_path_follow(struct nat_engine *engine)
     struct nat_status *status = &engine->status->nat;
     const enum packet_path wanted = engine->config->services.path;
     struct nat_listeners listeners = { 0 };
-    if (!engine->plane)
+    if (!engine->datapath)
         return;
     if (wanted != PATH_DIRECT)
         listeners = look(engine);
@@ -59,9 +59,9 @@ void nat_path_follow(struct nat_engine *engine)
     engine->seals = listeners.xfrm;
     engine->generation = listeners.generation;
     memcpy(engine->early, listeners.early, sizeof(engine->early));
-    nat_plane_set_mark(engine->plane, nat_path_mark(engine->config),
-                       engine->config->services.firewall.node_ports);
-    nat_plane_set_path(engine->plane, stack, listeners.xfrm, listeners.judged);
+    nat_datapath_set_mark(engine->datapath, nat_path_mark(engine->config),
+                          engine->config->services.firewall.node_ports);
+    nat_datapath_set_path(engine->datapath, stack, listeners.xfrm, listeners.judged);
     status->path = path;
     memcpy(status->listener, listeners.who, sizeof(status->listener));
 }

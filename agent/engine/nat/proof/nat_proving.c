@@ -104,7 +104,7 @@ static int prove_row(struct nat_engine *engine, const struct nat_row *row,
         return sorted_put(&engine->unproved, &row);
     int r = nat_row_addresses(row, &addresses);
     if (r == 0)
-        r = nat_prove(engine->plane, &engine->node.origins, row, &list, &faults, &lost);
+        r = nat_prove(engine->datapath, &engine->node.origins, row, &list, &faults, &lost);
     if (r == 0 && !engine->node.attached)
         refute(&list);
     nat_firewall_refute(engine, row, &list);

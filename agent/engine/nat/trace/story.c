@@ -103,7 +103,7 @@ static int come_by_source(struct story *story)
         return 0;
     }
     const struct nat_attachment *uplink = first_uplink(tracer);
-    if (!uplink && !tracer->plane && found.type == RTN_UNICAST) {
+    if (!uplink && !tracer->datapath && found.type == RTN_UNICAST) {
         come_from(story, found.ifindex);
         trace_tell(story->trace, "in", "%s: the route to %s leads there", story->trace->in,
                    address);
@@ -193,7 +193,7 @@ int story_find_program(struct story *story)
         return 0;
     }
     int r = story->ifindex ? story_route(story) : route_from_host(story);
-    if (r == 0 && !story->tracer->plane)
+    if (r == 0 && !story->tracer->datapath)
         trace_tell(story->trace, "program", "none: service NAT is off");
     else if (r == 0)
         see_by_route(story);

@@ -74,7 +74,7 @@ static const char *port_name(const struct sorted *rows, const char *service, uin
 /* "namespace/name:port", by the port's name, or its number where it has none. */
 static void name_service(struct story *story, const struct nat_answer *answer)
 {
-    struct nat_plane *plane = story->tracer->plane;
+    struct nat_datapath *datapath = story->tracer->datapath;
     char *service = story->trace->service;
     const size_t size = sizeof(story->trace->service);
     char name[NAT_NAME_MAX] = "";
@@ -82,8 +82,8 @@ static void name_service(struct story *story, const struct nat_answer *answer)
     enum protocol protocol = 0;
     uint16_t number = 0;
 
-    if (nat_plane_name(plane, answer->service, name) < 0 || !*name ||
-        !nat_plane_port(plane, answer->port, &family, &protocol, &number))
+    if (nat_datapath_name(datapath, answer->service, name) < 0 || !*name ||
+        !nat_datapath_port(datapath, answer->port, &family, &protocol, &number))
         return;
     const char *port = port_name(story->tracer->rows, name, family, protocol, number);
     if (port)
@@ -110,7 +110,7 @@ static int settle_masquerade(struct story *story, const struct nat_answer *picke
          slot++) {
         struct nat_probe probe = story->probe;
         probe.pick = slot;
-        int r = nat_plane_probe(story->tracer->plane, &probe, &answer);
+        int r = nat_datapath_probe(story->tracer->datapath, &probe, &answer);
         if (r < 0)
             return r;
     }
@@ -233,8 +233,8 @@ static int tell_child(struct story *story, const struct nat_answer *answer)
 
     if (!nat_may_be_parent(tracer->attachments, tracer->attachment_count, answer->out))
         return 0;
-    int r =
-        nat_plane_set_endpoints(tracer->plane, answer->service, answer->port, NAT_SET_LOCAL, &here);
+    int r = nat_datapath_set_endpoints(tracer->datapath, answer->service, answer->port,
+                                       NAT_SET_LOCAL, &here);
     if (r < 0)
         return r;
     vec_sort(&here, nat_endpoint_cmp);
@@ -252,8 +252,8 @@ static int follow_forward(struct story *story, const struct nat_answer *answer)
     struct trace *trace = story->trace;
 
     trace->picked = answer->endpoint_value;
-    int r = nat_plane_set_endpoints(story->tracer->plane, answer->service, answer->port,
-                                    answer->set, &trace->endpoints);
+    int r = nat_datapath_set_endpoints(story->tracer->datapath, answer->service, answer->port,
+                                       answer->set, &trace->endpoints);
     if (r < 0)
         return r;
     r = settle_masquerade(story, answer);
@@ -384,7 +384,7 @@ static int ask_new_flow(struct story *story)
     struct nat_answer answer = { .act = NAT_ACT_PASS };
 
     if (story->trace->hook) {
-        int r = nat_plane_probe(story->tracer->plane, &story->probe, &answer);
+        int r = nat_datapath_probe(story->tracer->datapath, &story->probe, &answer);
         if (r < 0)
             return r;
         name_service(story, &answer);
@@ -419,7 +419,7 @@ static bool is_followed(const struct story *story, const struct nat_found_flow *
         return true;
     probe.see_flows = true;
     /* Of a flow that exists, the twin names the endpoint and no set. */
-    return nat_plane_probe(story->tracer->plane, &probe, &answer) == 0 &&
+    return nat_datapath_probe(story->tracer->datapath, &probe, &answer) == 0 &&
            answer.act == NAT_ACT_FORWARD && answer.count == 0;
 }
 
@@ -430,7 +430,7 @@ static void ask_flow(struct story *story)
     char source[64], destination[64];
 
     if (!story->trace->hook || story->question->source_port == 0 ||
-        !nat_plane_find_flow(story->tracer->plane, &story->probe, &found) || found.egress ||
+        !nat_datapath_find_flow(story->tracer->datapath, &story->probe, &found) || found.egress ||
         !is_followed(story, &found))
         return;
     *flow = (struct trace_flow){
@@ -467,7 +467,7 @@ int trace_packet(const struct tracer *tracer, const struct trace_question *quest
         },
     };
 
-    if (!tracer->plane && !tracer->next)
+    if (!tracer->datapath && !tracer->next)
         return -EOPNOTSUPP;
     int r = story_enter(&story);
     if (r == 0)

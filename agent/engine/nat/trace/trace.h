@@ -5,15 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "apply/nat/datapath.h"
 #include "apply/nat/hooks/hooks.h"
-#include "apply/nat/plane.h"
 #include "apply/netlink/nl.h"
 #include "base/sorted.h"
 #include "plan/nat/trace.h"
 
 /* All borrowed. */
 struct tracer {
-    struct nat_plane *plane;                  /* NULL: service NAT is off */
+    struct nat_datapath *datapath;            /* NULL: service NAT is off */
     struct nl_socket *socket;                 /* for requests */
     const struct nat_attachment *attachments; /* where programs are wanted, sorted */
     size_t attachment_count;

@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "apply/egress/plane_inside.h"
+#include "apply/egress/datapath_inside.h"
 #include "base/clock.h"
 #include "faults/egress.h"
-#include "nat/nat_plane_lab.h"
+#include "nat/nat_datapath_lab.h"
 #include "raised.h"
 
 static struct ip ip_of(const char *text)
@@ -69,7 +69,7 @@ static void world_done(struct world *world)
     sorted_done(&world->pods);
 }
 
-static int world_try(struct egress_plane *plane, struct world *world, bool may_remove,
+static int world_try(struct egress_datapath *datapath, struct world *world, bool may_remove,
                      struct faults *faults)
 {
     const struct egress_wanted wanted = {
@@ -81,36 +81,36 @@ static int world_try(struct egress_plane *plane, struct world *world, bool may_r
         .known_ms = world->known_ms,
         .may_remove = may_remove,
     };
-    return egress_plane_write(plane, &wanted, faults);
+    return egress_datapath_write(datapath, &wanted, faults);
 }
 
-static int world_write(struct egress_plane *plane, struct world *world, bool may_remove)
+static int world_write(struct egress_datapath *datapath, struct world *world, bool may_remove)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    int r = world_try(plane, world, may_remove, &faults);
+    int r = world_try(datapath, world, may_remove, &faults);
     print_faults(&faults);
     assert_true(faults_none(&faults));
     return r;
 }
 
-static struct egress_plane *open_egress(void)
+static struct egress_datapath *open_egress(void)
 {
-    struct egress_plane *plane = NULL;
+    struct egress_datapath *datapath = NULL;
     AUTOFAULTS struct faults faults = { 0 };
-    int r = egress_plane_open(lab_pins, &plane, &faults);
+    int r = egress_datapath_open(lab_pins, &datapath, &faults);
     print_faults(&faults);
     assert_int_equal(r, 0);
-    return plane;
+    return datapath;
 }
 
 /* The place of a gateway in the only set. */
-static struct egress_gateway_value *place_of(struct egress_plane *plane, const char *gateway)
+static struct egress_gateway_value *place_of(struct egress_datapath *datapath, const char *gateway)
 {
     const struct ip ip = ip_of(gateway);
     const struct nat_addr addr = nat_addr_of(&ip);
-    const struct egress_installed_set *set = sorted_at(&plane->sets, 0);
+    const struct egress_installed_set *set = sorted_at(&datapath->sets, 0);
     for (uint32_t i = 0; i < EGRESS_SET_MAX; i++) {
-        struct egress_gateway_value *value = &plane->gateways[set->id * EGRESS_SET_MAX + i];
+        struct egress_gateway_value *value = &datapath->gateways[set->id * EGRESS_SET_MAX + i];
         if (value->word && memcmp(&value->addr, &addr, sizeof(addr)) == 0)
             return value;
     }
@@ -123,22 +123,22 @@ static const char *const others[] = { "192.0.2.21", "192.0.2.22" };
 static void test_differences(void **state)
 {
     (void)state;
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = open_egress();
     struct world world;
     world_make(&world, false, 2, two);
-    assert_true(world_write(plane, &world, true) > 0);
-    assert_int_equal(world_write(plane, &world, true), 0);
-    uint64_t first = place_of(plane, two[0])->word, kept = place_of(plane, two[1])->word;
-    struct egress_gateway_value *freed = place_of(plane, two[0]);
+    assert_true(world_write(datapath, &world, true) > 0);
+    assert_int_equal(world_write(datapath, &world, true), 0);
+    uint64_t first = place_of(datapath, two[0])->word, kept = place_of(datapath, two[1])->word;
+    struct egress_gateway_value *freed = place_of(datapath, two[0]);
     world_done(&world);
 
     world_make(&world, false, 2, others);
-    assert_true(world_write(plane, &world, true) > 0);
-    assert_int_equal(place_of(plane, others[0])->word, kept);
-    assert_null(place_of(plane, two[0]));
+    assert_true(world_write(datapath, &world, true) > 0);
+    assert_int_equal(place_of(datapath, others[0])->word, kept);
+    assert_null(place_of(datapath, two[0]));
     /* The new one has the place of the one that went, under another generation. */
-    assert_ptr_equal(place_of(plane, others[1]), freed);
-    assert_int_not_equal(place_of(plane, others[1])->word >> 32, first >> 32);
+    assert_ptr_equal(place_of(datapath, others[1]), freed);
+    assert_int_not_equal(place_of(datapath, others[1])->word >> 32, first >> 32);
     world_done(&world);
 }
 
@@ -146,42 +146,42 @@ static void test_next_agent(void **state)
 {
     (void)state;
     struct world world;
-    struct egress_plane *plane = open_egress();
+    struct egress_datapath *datapath = open_egress();
     world_make(&world, false, 2, two);
-    assert_true(world_write(plane, &world, true) > 0);
-    uint64_t words[] = { place_of(plane, two[0])->word, place_of(plane, two[1])->word };
-    egress_plane_close(plane);
+    assert_true(world_write(datapath, &world, true) > 0);
+    uint64_t words[] = { place_of(datapath, two[0])->word, place_of(datapath, two[1])->word };
+    egress_datapath_close(datapath);
 
-    plane = open_egress();
-    assert_int_equal(plane->sets.count, 1);
-    assert_int_equal(plane->pods.count, 1);
-    assert_int_equal(plane->policies.routes.count, 2);
+    datapath = open_egress();
+    assert_int_equal(datapath->sets.count, 1);
+    assert_int_equal(datapath->pods.count, 1);
+    assert_int_equal(datapath->policies.routes.count, 2);
     /* Before the source has synced nothing goes: the routes of the old policy are still there. */
-    assert_true(world_write(plane, &world, false) > 0);
-    assert_int_equal(plane->policies.routes.count, 3);
-    assert_int_equal(world_write(plane, &world, true), 1);
-    assert_int_equal(plane->policies.routes.count, 2);
-    assert_int_equal(place_of(plane, two[0])->word, words[0]);
-    assert_int_equal(place_of(plane, two[1])->word, words[1]);
+    assert_true(world_write(datapath, &world, false) > 0);
+    assert_int_equal(datapath->policies.routes.count, 3);
+    assert_int_equal(world_write(datapath, &world, true), 1);
+    assert_int_equal(datapath->policies.routes.count, 2);
+    assert_int_equal(place_of(datapath, two[0])->word, words[0]);
+    assert_int_equal(place_of(datapath, two[1])->word, words[1]);
     world_done(&world);
-    egress_plane_close(plane);
+    egress_datapath_close(datapath);
 }
 
 static void test_waiting(void **state)
 {
     (void)state;
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = open_egress();
     struct world world;
     world_make(&world, true, 1, two);
-    assert_true(world_write(plane, &world, true) > 0);
-    const struct egress_installed_pod *pod = sorted_at(&plane->pods, 0);
+    assert_true(world_write(datapath, &world, true) > 0);
+    const struct egress_installed_pod *pod = sorted_at(&datapath->pods, 0);
     assert_int_equal(pod->flags, EGRESS_POD_HELD);
     world_done(&world);
 }
 
-static uint32_t pod_flags(struct egress_plane *plane)
+static uint32_t pod_flags(struct egress_datapath *datapath)
 {
-    return ((const struct egress_installed_pod *)sorted_at(&plane->pods, 0))->flags;
+    return ((const struct egress_installed_pod *)sorted_at(&datapath->pods, 0))->flags;
 }
 
 /* A pod that came when a gateway learned of clients no more is new until it does again. What an
@@ -189,67 +189,68 @@ static uint32_t pod_flags(struct egress_plane *plane)
 static void test_new_pods(void **state)
 {
     (void)state;
-    struct egress_plane *plane = open_egress();
+    struct egress_datapath *datapath = open_egress();
     struct world world;
     world_make(&world, false, 2, two);
-    world_write(plane, &world, true);
-    assert_int_equal(pod_flags(plane), 0);
+    world_write(datapath, &world, true);
+    assert_int_equal(pod_flags(datapath), 0);
     world.known_ms = clock_mono_ms() - 3600 * SECOND_MS;
-    world_write(plane, &world, true);
-    assert_int_equal(pod_flags(plane), EGRESS_POD_NEW);
-    egress_plane_close(plane);
+    world_write(datapath, &world, true);
+    assert_int_equal(pod_flags(datapath), EGRESS_POD_NEW);
+    egress_datapath_close(datapath);
 
-    plane = open_egress();
+    datapath = open_egress();
     world.known_ms = 0;
-    world_write(plane, &world, true);
-    assert_int_equal(pod_flags(plane), EGRESS_POD_NEW);
+    world_write(datapath, &world, true);
+    assert_int_equal(pod_flags(datapath), EGRESS_POD_NEW);
     world.known_ms = INT64_MAX;
-    world_write(plane, &world, true);
-    assert_int_equal(pod_flags(plane), 0);
-    egress_plane_close(plane);
+    world_write(datapath, &world, true);
+    assert_int_equal(pod_flags(datapath), 0);
+    egress_datapath_close(datapath);
 
-    plane = open_egress();
+    datapath = open_egress();
     world.known_ms = 0;
-    world_write(plane, &world, true);
-    assert_int_equal(pod_flags(plane), 0);
+    world_write(datapath, &world, true);
+    assert_int_equal(pod_flags(datapath), 0);
     world_done(&world);
-    egress_plane_close(plane);
+    egress_datapath_close(datapath);
 }
 
 /* A gateway that is stale keeps its place, and gets none that it did not have. */
 static void test_stale_gateways(void **state)
 {
     (void)state;
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = open_egress();
     struct world world;
     world_make(&world, false, 1, two);
-    world_write(plane, &world, true);
+    world_write(datapath, &world, true);
     world_done(&world);
     world_make(&world, false, 2, two);
     for (size_t i = 0; i < 2; i++)
         world.set.gateways.items[i].state = EGRESS_STALE;
-    world_write(plane, &world, true);
-    assert_int_equal((uint32_t)place_of(plane, two[0])->word,
+    world_write(datapath, &world, true);
+    assert_int_equal((uint32_t)place_of(datapath, two[0])->word,
                      EGRESS_GATEWAY_USED | EGRESS_GATEWAY_ACTIVE | EGRESS_GATEWAY_STALE);
-    assert_null(place_of(plane, two[1]));
+    assert_null(place_of(datapath, two[1]));
     world_done(&world);
 }
 
 static void test_nothing_left(void **state)
 {
     (void)state;
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = open_egress();
     struct world world;
     world_make(&world, false, 2, two);
-    assert_true(world_write(plane, &world, true) > 0);
+    assert_true(world_write(datapath, &world, true) > 0);
     sorted_clear(&world.sets);
     sorted_clear(&world.policies);
     sorted_clear(&world.pods);
-    assert_true(world_write(plane, &world, true) > 0);
-    assert_int_equal(plane->sets.count + plane->policies.installed.count + plane->pods.count, 0);
-    assert_int_equal(plane->policies.routes.count, 1); /* the stay */
-    for (uint32_t set = 0; set < plane->set_limit; set++)
-        assert_int_equal(plane->set_words[set], 0);
+    assert_true(world_write(datapath, &world, true) > 0);
+    assert_int_equal(
+        datapath->sets.count + datapath->policies.installed.count + datapath->pods.count, 0);
+    assert_int_equal(datapath->policies.routes.count, 1); /* the stay */
+    for (uint32_t set = 0; set < datapath->set_limit; set++)
+        assert_int_equal(datapath->set_words[set], 0);
     world_done(&world);
 }
 
@@ -258,13 +259,13 @@ static void test_unpinned(void **state)
 {
     (void)state;
     char older[100], gateway[100], map[120];
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = open_egress();
     (void)snprintf(older, sizeof(older), "%s/egress-%d", lab_pins, EGRESS_LAYOUT - 1);
     (void)snprintf(gateway, sizeof(gateway), "%s/egress-gateway-%d", lab_pins, EGRESS_LAYOUT);
     (void)snprintf(map, sizeof(map), "%s/egress_pods", older);
     assert_int_equal(mkdir(older, 0700) + mkdir(gateway, 0700), 0);
-    assert_int_equal(bpf_obj_pin(plane->fds[EGRESS_MAP_PODS], map), 0);
-    assert_true(egress_plane_unpin(lab_pins) > 1);
+    assert_int_equal(bpf_obj_pin(datapath->fds[EGRESS_MAP_PODS], map), 0);
+    assert_true(egress_datapath_unpin(lab_pins) > 1);
     assert_int_equal(access(older, F_OK), -1);
     assert_int_equal(access(gateway, F_OK), 0); /* the other side's */
     assert_int_equal(rmdir(gateway), 0);
@@ -283,23 +284,23 @@ static int tiny_map(enum bpf_map_type type, int like)
     return fd;
 }
 
-static void expect(struct egress_plane *plane, struct world *world, const char *code,
+static void expect(struct egress_datapath *datapath, struct world *world, const char *code,
                    const char *message)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    (void)world_try(plane, world, true, &faults);
+    (void)world_try(datapath, world, true, &faults);
     assert_only_raised(&faults, code, "egress", message);
 }
 
 static void test_no_room_for_destinations(void **state)
 {
     (void)state;
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = open_egress();
     struct world world;
     world_make(&world, false, 2, two);
-    const int all = plane->policies.fd, trie = tiny_map(BPF_MAP_TYPE_LPM_TRIE, all);
-    plane->policies.fd = trie; /* the stay has its place */
-    expect(plane, &world, "egress-destinations-full",
+    const int all = datapath->policies.fd, trie = tiny_map(BPF_MAP_TYPE_LPM_TRIE, all);
+    datapath->policies.fd = trie; /* the stay has its place */
+    expect(datapath, &world, "egress-destinations-full",
            "there are more destinations of Egresses than the maps hold, pods of the others may "
            "speak to the cluster only: 1 policy has no place");
     close(trie);
@@ -309,18 +310,18 @@ static void test_no_room_for_destinations(void **state)
 static void test_no_room_for_pods(void **state)
 {
     (void)state;
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = open_egress();
     struct world world;
     struct egress_pod second = { .address = ip_of("10.244.1.6") }, *pointer = &second;
     world_make(&world, false, 2, two);
     assert_int_equal(sorted_put(&world.pods, &pointer), 0);
-    const int hash = tiny_map(BPF_MAP_TYPE_HASH, plane->fds[EGRESS_MAP_PODS]);
-    plane->fds[EGRESS_MAP_PODS] = hash;
-    expect(plane, &world, "egress-maps-full",
+    const int hash = tiny_map(BPF_MAP_TYPE_HASH, datapath->fds[EGRESS_MAP_PODS]);
+    datapath->fds[EGRESS_MAP_PODS] = hash;
+    expect(datapath, &world, "egress-maps-full",
            "there are more Egresses, destinations or pods than the maps hold: Argument list too "
            "long");
-    plane->fds[EGRESS_MAP_PODS] = -1;
-    expect(plane, &world, "egress-maps-unwritable",
+    datapath->fds[EGRESS_MAP_PODS] = -1;
+    expect(datapath, &world, "egress-maps-unwritable",
            "the maps can't be written: Bad file descriptor");
     close(hash);
     world_done(&world);
@@ -332,7 +333,7 @@ static void test_too_many_egresses(void **state)
     enum { MANY = 600 };
     static struct egress_set sets[MANY];
     static char names[MANY][32];
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = open_egress();
     struct world world = { .sets = SORTED(struct egress_set *, egress_set_cmp),
                            .policies = SORTED(struct egress_policy *, egress_policy_cmp),
                            .pods = SORTED(struct egress_pod *, egress_pod_cmp) };
@@ -342,7 +343,7 @@ static void test_too_many_egresses(void **state)
         *set = (struct egress_set){ .egress = names[i], .family = IP_V4 };
         assert_int_equal(sorted_put(&world.sets, &set), 0);
     }
-    expect(plane, &world, "egress-sets-full",
+    expect(datapath, &world, "egress-sets-full",
            "there are more Egresses than the maps hold, pods of the others may speak to the "
            "cluster only: 511 have a place, Egress internet/nat-599 has none");
     world_done(&world);
@@ -351,20 +352,20 @@ static void test_too_many_egresses(void **state)
 static void test_pins_and_programs(void **state)
 {
     (void)state;
-    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress(), *other = NULL;
+    CLEANUP(egress_datapath_closep) struct egress_datapath *datapath = open_egress(), *other = NULL;
     AUTOFAULTS struct faults pins = { 0 };
     AUTOFAULTS struct faults programs = { 0 };
-    free(plane->folder);
-    plane->folder = strdup("/proc/nowhere");
-    egress_plane_keep_pins(plane, &pins);
+    free(datapath->folder);
+    datapath->folder = strdup("/proc/nowhere");
+    egress_datapath_keep_pins(datapath, &pins);
     (void)raised(&pins, "egress-map-unpinned");
-    assert_true(egress_plane_open("/proc/nowhere", &other, &programs) < 0);
+    assert_true(egress_datapath_open("/proc/nowhere", &other, &programs) < 0);
     (void)raised(&programs, "egress-programs-unavailable");
 }
 
 static int clean_all(void **state)
 {
-    return egress_plane_unpin(lab_pins) < 0 ? -1 : lab_clean(state);
+    return egress_datapath_unpin(lab_pins) < 0 ? -1 : lab_clean(state);
 }
 
 int main(void)

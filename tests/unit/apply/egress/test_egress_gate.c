@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "bpf/egress_gateway.skel.h"
 #include "faults/egress.h"
-#include "nat/nat_plane_lab.h"
+#include "nat/nat_datapath_lab.h"
 #include "raised.h"
 
 static struct ip ip_of(const char *text)
@@ -25,7 +25,7 @@ static struct ip ip_of(const char *text)
 
 /* A gateway with two clients, of ids 1 and 2. */
 struct gate_world {
-    struct nat_plane *nat;
+    struct nat_datapath *nat;
     struct egress_gate *gate;
     struct egress_client clients[2];
     struct sorted wanted, policies;
@@ -47,7 +47,7 @@ static void gate_open(struct gate_world *world)
 {
     AUTOFAULTS struct faults faults = { 0 };
     *world = (struct gate_world){
-        .nat = plane_open(&lab_roomy, true),
+        .nat = datapath_open(&lab_roomy, true),
         .clients = { { ip_of("10.244.1.5"), "shop", "web-1", "internet/nat" },
                      { ip_of("10.244.1.6"), "shop", "web-2", "internet/nat" } },
         .wanted = SORTED(struct egress_client *, egress_client_cmp),
@@ -68,7 +68,7 @@ static void gate_close(struct gate_world *world)
 {
     sorted_done(&world->wanted);
     egress_gate_close(world->gate);
-    nat_plane_close(world->nat);
+    nat_datapath_close(world->nat);
 }
 
 /* One half of a flow of the client with this id, as the program makes it, with one block. */
@@ -98,7 +98,7 @@ static bool gate_has(struct gate_world *world, const struct nat_tuple *key)
 static void gate_sweep(struct gate_world *world)
 {
     int64_t next_ms;
-    assert_true(nat_plane_sweep(world->nat, clock_mono_ms(), &next_ms) >= 0);
+    assert_true(nat_datapath_sweep(world->nat, clock_mono_ms(), &next_ms) >= 0);
 }
 
 /*
@@ -203,7 +203,7 @@ static void gate_rounds(struct gate_world *world, int count, int64_t *now_ms)
     for (int i = 0; i < count; i++) {
         int64_t next_ms = 0;
         do
-            assert_true(nat_plane_sweep(world->nat, *now_ms, &next_ms) >= 0);
+            assert_true(nat_datapath_sweep(world->nat, *now_ms, &next_ms) >= 0);
         while (next_ms < 1000);
         *now_ms += 6000;
     }

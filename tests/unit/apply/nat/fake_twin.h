@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plane of one row, in place of apply/nat/proof/probe.c and views.c: it answers as the row
+ * A datapath of one row, in place of apply/nat/proof/probe.c and views.c: it answers as the row
  * demands, by its own reading of it, and errs where a test wants it to.
  */
 #pragma once
@@ -24,7 +24,7 @@ struct error {
     void (*bend)(struct nat_answer *answer);
 };
 
-struct nat_plane {
+struct nat_datapath {
     const struct nat_row *row;
     struct prefix pod_nets[2];
     struct error error;
@@ -48,11 +48,11 @@ static inline struct prefix prefix(const char *text)
     return prefix;
 }
 
-static inline enum nat_origin source_of(const struct nat_plane *plane,
+static inline enum nat_origin source_of(const struct nat_datapath *datapath,
                                         const struct nat_probe *probe)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(plane->pod_nets); i++) {
-        if (prefix_contains(&plane->pod_nets[i], &probe->source))
+    for (size_t i = 0; i < ARRAY_SIZE(datapath->pod_nets); i++) {
+        if (prefix_contains(&datapath->pod_nets[i], &probe->source))
             return NAT_ORIGIN_POD;
     }
     return probe->hook == NAT_HOOK_SVC_OUT ? NAT_ORIGIN_NODE : NAT_ORIGIN_OUTSIDE;
@@ -83,7 +83,8 @@ static inline bool admitted(const struct nat_family *family, const struct nat_fr
     return found;
 }
 
-static inline void answer_forward(const struct nat_plane *plane, const struct nat_family *family,
+static inline void answer_forward(const struct nat_datapath *datapath,
+                                  const struct nat_family *family,
                                   const struct nat_frontend *frontend,
                                   const struct nat_outcome *outcome, const struct nat_probe *probe,
                                   struct nat_answer *answer)
@@ -94,29 +95,29 @@ static inline void answer_forward(const struct nat_plane *plane, const struct na
     answer->endpoint = probe->pick;
     answer->count = (uint32_t)set->count;
     answer->set = outcome->set;
-    answer->out = probe->pick == plane->address ? ADDRESS : UPLINK;
+    answer->out = probe->pick == datapath->address ? ADDRESS : UPLINK;
     if (ip_equal(&answer->endpoint_value.ip, &probe->source))
         answer->masquerade = NAT_MASQUERADE_HAIRPIN;
     else if (outcome->masquerade)
         answer->masquerade = NAT_MASQUERADE_YES;
 }
 
-int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
-                    struct nat_answer *ret_answer)
+int nat_datapath_probe(struct nat_datapath *datapath, const struct nat_probe *probe,
+                       struct nat_answer *ret_answer)
 {
-    const struct error *error = &plane->error;
-    const enum nat_origin origin = source_of(plane, probe);
+    const struct error *error = &datapath->error;
+    const enum nat_origin origin = source_of(datapath, probe);
     const bool errs = error->origin == origin && (!error->slot || error->slot == probe->pick) &&
-                      (!plane->errs_in || plane->errs_in == probe->protocol);
+                      (!datapath->errs_in || datapath->errs_in == probe->protocol);
     const struct nat_family *family = NULL;
-    const struct nat_frontend *frontend = frontend_of(plane->row, probe, &family);
+    const struct nat_frontend *frontend = frontend_of(datapath->row, probe, &family);
     struct nat_answer answer = { 0 };
 
-    plane->runs++;
+    datapath->runs++;
     assert_non_null(frontend);
     assert_false(probe->see_flows || probe->see_came);
     assert_true(probe->ifindex == 10u + probe->hook ||
-                (plane->vrf && probe->ifindex == plane->vrf));
+                (datapath->vrf && probe->ifindex == datapath->vrf));
     assert_int_equal(probe->ingress_ifindex, probe->hook == NAT_HOOK_SVC_OUT ? 0 : probe->ifindex);
     if (errs && error->failure)
         return error->failure;
@@ -134,8 +135,8 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
         answer.cause = NAT_CAUSE_NO_LOCAL;
     } else {
         answer.act = NAT_ACT_FORWARD;
-        answer_forward(plane, family, frontend, outcome, probe, &answer);
-        if (plane->vrf && probe->ifindex == plane->vrf && probe->pick > 1)
+        answer_forward(datapath, family, frontend, outcome, probe, &answer);
+        if (datapath->vrf && probe->ifindex == datapath->vrf && probe->pick > 1)
             answer.route = 2;
     }
     if (errs && error->bend)
@@ -144,22 +145,23 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
     return 0;
 }
 
-int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static NAT_NAME_MAX])
+int nat_datapath_name(struct nat_datapath *datapath, uint32_t service,
+                      char buffer[static NAT_NAME_MAX])
 {
     *buffer = '\0';
     if (service == SERVICE)
-        (void)snprintf(buffer, NAT_NAME_MAX, "%s/%s", plane->row->namespace,
-                       plane->error.name ? plane->error.name : plane->row->name);
+        (void)snprintf(buffer, NAT_NAME_MAX, "%s/%s", datapath->row->namespace,
+                       datapath->error.name ? datapath->error.name : datapath->row->name);
     return 0;
 }
 
-bool nat_plane_port(const struct nat_plane *plane, uint32_t port, uint8_t *ret_family,
-                    enum protocol *ret_protocol, uint16_t *ret_number)
+bool nat_datapath_port(const struct nat_datapath *datapath, uint32_t port, uint8_t *ret_family,
+                       enum protocol *ret_protocol, uint16_t *ret_number)
 {
-    if (port < FIRST_PORT || port >= FIRST_PORT + plane->row->families[0].ports.count)
+    if (port < FIRST_PORT || port >= FIRST_PORT + datapath->row->families[0].ports.count)
         return false;
-    const struct nat_port *it = &plane->row->families[0].ports.items[port - FIRST_PORT];
-    *ret_family = plane->row->families[0].family;
+    const struct nat_port *it = &datapath->row->families[0].ports.items[port - FIRST_PORT];
+    *ret_family = datapath->row->families[0].family;
     *ret_protocol = it->protocol;
     *ret_number = it->port;
     return true;

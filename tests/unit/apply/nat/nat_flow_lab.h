@@ -7,7 +7,7 @@
 
 #include "apply/nat/flows/flows.h"
 #include "apply/nat/services/filter.h"
-#include "nat_plane_lab.h"
+#include "nat_datapath_lab.h"
 
 enum { NOW_S = 1000000 };
 
@@ -44,14 +44,15 @@ static inline struct nat_tuple reply_key(const struct flow *flow)
     return tuple_of("10.0.0.1", 8080, "192.0.2.100", flow->client_port, flow->protocol);
 }
 
-static inline void put_half(const struct nat_plane *plane, const struct nat_tuple *key,
+static inline void put_half(const struct nat_datapath *datapath, const struct nat_tuple *key,
                             struct nat_flow half)
 {
     half.check = nat_tuple_check(key);
-    assert_int_equal(nat_table_put(plane, NAT_MAP_FLOWS, key, &half, BPF_ANY), 0);
+    assert_int_equal(nat_table_put(datapath, NAT_MAP_FLOWS, key, &half, BPF_ANY), 0);
 }
 
-static inline void put_flow(const struct nat_plane *plane, const struct flow *flow, uint32_t now_s)
+static inline void put_flow(const struct nat_datapath *datapath, const struct flow *flow,
+                            uint32_t now_s)
 {
     struct nat_tuple forward = forward_key(flow), reply = reply_key(flow);
     const uint8_t flags = NAT_FLOW_MASQ | (flow->half_open ? 0 : NAT_FLOW_ANSWERED);
@@ -67,7 +68,7 @@ static inline void put_flow(const struct nat_plane *plane, const struct flow *fl
         .packets = 3,
         .bytes = 300,
     };
-    put_half(plane, &forward, half);
+    put_half(datapath, &forward, half);
     half.to = tuple_of("10.96.0.1", 80, "10.9.9.9", flow->client_port, flow->protocol);
     half.half = NAT_HALF_REPLY;
     half.seen_s = now_s - flow->reply_idle_s;
@@ -76,30 +77,30 @@ static inline void put_flow(const struct nat_plane *plane, const struct flow *fl
     half.bytes = 2000;
     half.ack = flow->unacknowledged;
     if (!flow->alone)
-        put_half(plane, &reply, half);
+        put_half(datapath, &reply, half);
 }
 
-static inline bool has(const struct nat_plane *plane, const struct nat_tuple *key)
+static inline bool has(const struct nat_datapath *datapath, const struct nat_tuple *key)
 {
     struct nat_flow half;
-    return nat_table_get(plane, NAT_MAP_FLOWS, key, &half) == 0;
+    return nat_table_get(datapath, NAT_MAP_FLOWS, key, &half) == 0;
 }
 
 /* A whole round, however many slices. Returns how many flows have ended. */
-static inline int sweep(struct nat_plane *plane, int64_t now_ms, int64_t *ret_next_ms)
+static inline int sweep(struct nat_datapath *datapath, int64_t now_ms, int64_t *ret_next_ms)
 {
     int ended = 0;
     do {
-        int r = nat_plane_sweep(plane, now_ms, ret_next_ms);
+        int r = nat_datapath_sweep(datapath, now_ms, ret_next_ms);
         assert_true(r >= 0);
         ended += r;
-    } while (plane->sweep.under_way);
+    } while (datapath->sweep.under_way);
     return ended;
 }
 
-static inline bool filtered(const struct nat_plane *plane, const char *address, uint16_t port)
+static inline bool filtered(const struct nat_datapath *datapath, const char *address, uint16_t port)
 {
     struct ip it = ip(address);
     struct nat_addr addr = nat_addr_of(&it);
-    return nat_filter_has(plane, &addr, htons(port));
+    return nat_filter_has(datapath, &addr, htons(port));
 }

@@ -80,7 +80,7 @@ enum nat_children nat_children_of(uint32_t ifindex)
 
 struct lab {
     struct nat_row *row;
-    struct nat_plane plane;
+    struct nat_datapath datapath;
     struct probe_origins origins;
     nat_proof_list proofs;
     struct faults faults;
@@ -103,11 +103,11 @@ static inline int setup(void **state)
 
     memset(&children, 0, sizeof(children));
     lab->row = row_new();
-    lab->plane.row = lab->row;
-    lab->plane.error.origin = NAT_ORIGINS;
-    lab->plane.pod_nets[0] = prefix("10.244.0.0/16");
-    lab->plane.pod_nets[1] = prefix("fd44::/16");
-    lab->origins.pod_nets = lab->plane.pod_nets;
+    lab->datapath.row = lab->row;
+    lab->datapath.error.origin = NAT_ORIGINS;
+    lab->datapath.pod_nets[0] = prefix("10.244.0.0/16");
+    lab->datapath.pod_nets[1] = prefix("fd44::/16");
+    lab->origins.pod_nets = lab->datapath.pod_nets;
     lab->origins.pod_net_count = 2;
     lab->origins.attachments = attached;
     lab->origins.attachment_count = ARRAY_SIZE(attached);
@@ -137,9 +137,9 @@ static inline int prove(struct lab *lab)
     vec_clear(&lab->proofs);
     faults_done(&lab->faults);
     lab->faults = (struct faults){ 0 };
-    lab->plane.runs = 0;
+    lab->datapath.runs = 0;
     bool lost = false, told = false;
-    int r = nat_prove(&lab->plane, &lab->origins, lab->row, &lab->proofs, &lab->faults, &lost);
+    int r = nat_prove(&lab->datapath, &lab->origins, lab->row, &lab->proofs, &lab->faults, &lost);
     vec_each(const struct fault, fault, &lab->faults.list)
         told |= strstr(fault->message, "no way to ") != NULL;
     assert_true(r < 0 || lost == told);

@@ -97,7 +97,7 @@ static inline void world_drop(struct world *world, int name)
     world->before = TAKE_PTR(world->rows[name]);
 }
 
-/* Shared addresses are those of the rows that the plane holds. */
+/* Shared addresses are those of the rows that the datapath holds. */
 static inline void world_own(struct world *world, struct nat_row *const *written)
 {
     memset(world->owners, 0, sizeof(world->owners));

@@ -22,11 +22,11 @@
 #include "cmocka_all.h"
 #include "raised.h"
 
-static const struct nat_plane_options small = { .max_flows = 1024,
-                                                .max_services = 64,
-                                                .max_endpoints = 256 };
+static const struct nat_datapath_options small = { .max_flows = 1024,
+                                                   .max_services = 64,
+                                                   .max_endpoints = 256 };
 
-static struct nat_plane *planes[2]; /* two versions of the programs */
+static struct nat_datapath *datapaths[2]; /* two versions of the programs */
 
 struct lab {
     bool tcx;
@@ -46,11 +46,11 @@ static struct nat_attachment attachment(const char *name, enum nat_hook hook)
     return result;
 }
 
-static void open_with(struct lab *lab, struct nat_plane *plane)
+static void open_with(struct lab *lab, struct nat_datapath *datapath)
 {
     nat_hooks_close(lab->hooks);
     lab->hooks = NULL;
-    assert_int_equal(nat_hooks_open_by(lab->tcx, plane, lab->folder, &lab->hooks), 0);
+    assert_int_equal(nat_hooks_open_by(lab->tcx, datapath, lab->folder, &lab->hooks), 0);
 }
 
 static int lab_open(void **state, bool tcx)
@@ -71,7 +71,7 @@ static int lab_open(void **state, bool tcx)
         lab->wanted[i] = attachment(i < 2 ? "eth0" : "veth0", hooks[i]);
     if (lab->wanted[0].ifindex > lab->wanted[2].ifindex)
         return -1;
-    open_with(lab, planes[0]);
+    open_with(lab, datapaths[0]);
     *state = lab;
     return 0;
 }
@@ -154,15 +154,15 @@ static void a_restart_takes_over(void **state)
 {
     struct lab *lab = *state;
     assert_int_equal(sync_to(lab, 4), 4);
-    open_with(lab, planes[0]);
+    open_with(lab, datapaths[0]);
     assert_stands(lab, 4);
 
     /* Other programs are swapped in, in place. */
-    open_with(lab, planes[1]);
+    open_with(lab, datapaths[1]);
     assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 4));
     assert_int_equal(sync_to(lab, 4), 4);
     assert_stands(lab, 4);
-    open_with(lab, planes[0]);
+    open_with(lab, datapaths[0]);
     assert_int_equal(sync_to(lab, 2), 4); /* two swapped, two taken away */
     assert_stands(lab, 2);
     assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 3));
@@ -252,7 +252,7 @@ static void an_interface_goes_and_another_comes(void **state)
 
     /* While nobody looked: the pins are litter. */
     run("ip link del eth0");
-    open_with(lab, planes[0]);
+    open_with(lab, datapaths[0]);
     assert_int_equal(sync_to(lab, 0), 0);
     assert_false(is_pinned(lab, &lab->wanted[0]));
 }
@@ -275,7 +275,7 @@ static void without_pins_links_live_with_the_process(void **state)
 {
     struct lab *lab = *state;
     struct nat_hooks *hooks;
-    assert_int_equal(nat_hooks_open(planes[0], NULL, &hooks), 0);
+    assert_int_equal(nat_hooks_open(datapaths[0], NULL, &hooks), 0);
     assert_string_equal(nat_hooks_method(hooks), "tcx");
     assert_int_equal(nat_hooks_sync(hooks, lab->wanted, 4, &lab->repairs, &lab->faults), 4);
     assert_true(nat_hooks_attached(hooks, lab->wanted, 4));
@@ -291,13 +291,14 @@ static void foreign_links_stay(void **state)
     struct lab *lab = *state;
     const struct nat_place place = { lab->wanted[0].ifindex, NAT_INGRESS };
     AUTOCLOSE int foreign = -1;
-    assert_int_equal(
-        tcx_attach(&place, nat_plane_program(planes[1], NAT_HOOK_LO_OUT, false), -1, &foreign), 0);
+    assert_int_equal(tcx_attach(&place, nat_datapath_program(datapaths[1], NAT_HOOK_LO_OUT, false),
+                                -1, &foreign),
+                     0);
     assert_int_equal(sync_to(lab, 4), 4);
     assert_stands(lab, 4);
     assert_int_equal(nat_hooks_remove_all(lab->folder), 4);
     assert_int_equal(tcx_program(foreign, &place),
-                     nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT, false));
+                     nat_datapath_program_id(datapaths[1], NAT_HOOK_LO_OUT, false));
 }
 
 static void assert_fault(struct lab *lab, const char *code, const char *place, const char *words)
@@ -315,9 +316,10 @@ static void ours_goes_in_front_once(void **state)
 {
     struct lab *lab = *state;
     const struct nat_place place = { lab->wanted[0].ifindex, NAT_INGRESS };
-    const int program = nat_plane_program(planes[1], NAT_HOOK_LO_OUT, false);
-    AUTOFREE char *told = text_format("program %u (lo_out) is attached to its ingress before NAT",
-                                      nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT, false));
+    const int program = nat_datapath_program(datapaths[1], NAT_HOOK_LO_OUT, false);
+    AUTOFREE char *told =
+        text_format("program %u (lo_out) is attached to its ingress before NAT",
+                    nat_datapath_program_id(datapaths[1], NAT_HOOK_LO_OUT, false));
     AUTOCLOSE int foreign = -1;
 
     assert_int_equal(tcx_attach(&place, program, -1, &foreign), 0);
@@ -350,7 +352,7 @@ static void add_foreign(const struct lab *lab, const char *direction, int priori
 {
     AUTOFREE char *pinned = text_format("%s/foreign", lab->folder);
     AUTOFREE char *command = text_format(foreign_filter, direction, priority, handle, lab->folder);
-    (void)bpf_obj_pin(nat_plane_program(planes[1], NAT_HOOK_LO_OUT, false), pinned);
+    (void)bpf_obj_pin(nat_datapath_program(datapaths[1], NAT_HOOK_LO_OUT, false), pinned);
     run(command);
 }
 
@@ -433,9 +435,9 @@ static void an_interface_without_ethernet_headers(void **state)
     assert_int_equal(sync_to(lab, 2), 2);
     assert_stands(lab, 2);
     for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
-        uint32_t bare = nat_plane_program_id(planes[0], hooks[i], true);
+        uint32_t bare = nat_datapath_program_id(datapaths[0], hooks[i], true);
         assert_int_not_equal(bare, 0);
-        assert_int_not_equal(bare, nat_plane_program_id(planes[0], hooks[i], false));
+        assert_int_not_equal(bare, nat_datapath_program_id(datapaths[0], hooks[i], false));
         lab->wanted[i].bare = false;
     }
     assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 1));
@@ -467,14 +469,14 @@ int main(void)
         printf("1..0 # SKIP no privilege to make network namespaces\n");
         return 0;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(planes); i++) {
-        if (nat_plane_open(&small, &planes[i], &faults) < 0) {
+    for (size_t i = 0; i < ARRAY_SIZE(datapaths); i++) {
+        if (nat_datapath_open(&small, &datapaths[i], &faults) < 0) {
             printf("Bail out! %s\n", faults.list.count ? faults.list.items[0].message : "?");
             return 1;
         }
     }
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (size_t i = 0; i < ARRAY_SIZE(planes); i++)
-        nat_plane_close(planes[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(datapaths); i++)
+        nat_datapath_close(datapaths[i]);
     return failed;
 }

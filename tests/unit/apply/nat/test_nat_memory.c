@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The plane when memory runs out: what was asked for is done, or nothing of it. */
+/* The datapath when memory runs out: what was asked for is done, or nothing of it. */
 #include <errno.h>
 
 #include "failing_malloc.h"
-#include "nat_plane_lab.h"
+#include "nat_datapath_lab.h"
 
 /* Evaluates an expression with only the first `n` allocations; `missed`: it asked for more. */
 #define with_memory(n, ...)                              \
@@ -37,23 +37,23 @@ static void writes(void **state)
 {
     (void)state;
     AUTOROW struct nat_row *less = make_row(false), *more = make_row(true);
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
     struct nat_row *const steps[] = { less, more, less };
     int failures = 0;
     for (size_t step = 0; step < ARRAY_SIZE(steps); step++) {
-        AUTOFREE char *before = plane_dump(plane);
+        AUTOFREE char *before = datapath_dump(datapath);
         int n = 0, r;
         do {
             AUTOFAULTS struct faults faults = { 0 };
-            r = with_memory(n, nat_plane_write(plane, steps[step], &faults));
+            r = with_memory(n, nat_datapath_write(datapath, steps[step], &faults));
             assert_true(r == 1 || (r == -ENOMEM && missed));
             assert_true(r == 1 || faults.list.count || faults.incomplete);
             if (r < 0)
-                expect_dump(plane, before);
+                expect_dump(datapath, before);
             failures += r < 0;
             n++;
         } while (r < 0);
-        expect_verified(plane, &steps[step], 1);
+        expect_verified(datapath, &steps[step], 1);
     }
     assert_true(failures > 15);
 }
@@ -62,71 +62,71 @@ static void removals(void **state)
 {
     (void)state;
     AUTOROW struct nat_row *row = make_row(true);
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
-    expect_write(plane, row, 1);
-    AUTOFREE char *before = plane_dump(plane);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
+    expect_write(datapath, row, 1);
+    AUTOFREE char *before = datapath_dump(datapath);
     for (int n = 0;; n++) {
-        int r = with_memory(n, nat_plane_remove(plane, "d", "web"));
+        int r = with_memory(n, nat_datapath_remove(datapath, "d", "web"));
         assert_true(r == 1 || (r == -ENOMEM && missed));
         if (r == 1)
             break;
-        expect_dump(plane, before);
-        expect_verified(plane, &row, 1);
+        expect_dump(datapath, before);
+        expect_verified(datapath, &row, 1);
     }
-    expect_verified(plane, NULL, 0);
+    expect_verified(datapath, NULL, 0);
 }
 
 static void adoption(void **state)
 {
     (void)state;
     AUTOROW struct nat_row *row = make_row(true);
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
-    expect_write(plane, row, 1);
-    AUTOFREE char *before = plane_dump(plane);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
+    expect_write(datapath, row, 1);
+    AUTOFREE char *before = datapath_dump(datapath);
     int failures = 0;
     for (int n = 0;; n++) {
-        nat_forget(plane);
-        int r = with_memory(n, nat_adopt(plane));
+        nat_forget(datapath);
+        int r = with_memory(n, nat_adopt(datapath));
         assert_true(r == 0 || (r == -ENOMEM && missed));
         if (r == 0)
             break;
         failures++;
     }
     assert_true(failures > 10);
-    expect_dump(plane, before);
-    expect_verified(plane, &row, 1);
-    expect_write(plane, row, 0);
+    expect_dump(datapath, before);
+    expect_verified(datapath, &row, 1);
+    expect_write(datapath, row, 0);
 }
 
 static void questions(void **state)
 {
     (void)state;
     AUTOROW struct nat_row *row = make_row(true);
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
-    expect_write(plane, row, 1);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
+    expect_write(datapath, row, 1);
     struct sorted rows = SORTED(struct nat_row *, nat_row_cmp);
     assert_int_equal(sorted_put(&rows, &row), 0);
-    const struct nat_installed *installed = nat_installed_find(plane, "d/web");
+    const struct nat_installed *installed = nat_installed_find(datapath, "d/web");
     struct ip address = ip("10.0.0.1");
     int failures = 0;
     for (int n = 0; n < 40; n++) {
         nat_difference_list list = { 0 };
         nat_endpoint_list endpoints = { 0 };
         nat_refusal_list refusals = { 0 };
-        int r = with_memory(n, nat_plane_verify(plane, &rows, &list));
+        int r = with_memory(n, nat_datapath_verify(datapath, &rows, &list));
         assert_true((r == 0 && !missed) || (r == -ENOMEM && missed));
         assert_int_equal(list.count, 0);
         failures += r < 0;
-        r = with_memory(n,
-                        nat_plane_set_endpoints(plane, installed->id, installed->ports.items[0].id,
-                                                NAT_SET_CLUSTER, &endpoints));
+        r = with_memory(n, nat_datapath_set_endpoints(datapath, installed->id,
+                                                      installed->ports.items[0].id, NAT_SET_CLUSTER,
+                                                      &endpoints));
         assert_true((r == 0 && !missed) || (r == -ENOMEM && missed));
         assert_int_equal(endpoints.count, r == 0 ? 3 : 0);
-        r = with_memory(n, nat_plane_refusals(plane, &refusals));
+        r = with_memory(n, nat_datapath_refusals(datapath, &refusals));
         assert_true((r == 0 && !missed) || (r == -ENOMEM && missed));
-        r = with_memory(n, nat_plane_set_local(plane, &address, 1));
+        r = with_memory(n, nat_datapath_set_local(datapath, &address, 1));
         assert_true(r == 0 || (r == -ENOMEM && missed));
-        assert_int_equal(plane->local.count, r == 0);
+        assert_int_equal(datapath->local.count, r == 0);
         vec_done(&endpoints);
         vec_done(&refusals);
         nat_differences_done(&list);
@@ -139,13 +139,13 @@ static void differences(void **state)
 {
     (void)state;
     AUTOROW struct nat_row *row = make_row(true);
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
     struct sorted rows = SORTED(struct nat_row *, nat_row_cmp);
     assert_int_equal(sorted_put(&rows, &row), 0);
     int failures = 0;
     for (int n = 0;; n++) {
         CLEANUP(nat_differences_done) nat_difference_list list = { 0 };
-        int r = with_memory(n, nat_plane_verify(plane, &rows, &list));
+        int r = with_memory(n, nat_datapath_verify(datapath, &rows, &list));
         assert_true(r == 0 || (r == -ENOMEM && missed));
         assert_true(r < 0 || list.count == 1);
         failures += r < 0;
@@ -160,17 +160,17 @@ static void sweeps(void **state)
 {
     (void)state;
     AUTOROW struct nat_row *row = make_row(true);
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
     int64_t next_ms;
-    expect_write(plane, row, 1);
-    assert_int_equal(with_memory(0, nat_plane_sweep(plane, 100000, &next_ms)), -ENOMEM);
-    assert_false(plane->sweep.under_way);
-    assert_false(plane->filter_refilling);
-    assert_true(plane->filter_litter);
-    expect_verified(plane, &row, 1);
-    assert_int_equal(nat_plane_sweep(plane, 200000, &next_ms), 0);
-    assert_int_equal(nat_plane_sweep(plane, 200000, &next_ms), 0);
-    expect_verified(plane, &row, 1);
+    expect_write(datapath, row, 1);
+    assert_int_equal(with_memory(0, nat_datapath_sweep(datapath, 100000, &next_ms)), -ENOMEM);
+    assert_false(datapath->sweep.under_way);
+    assert_false(datapath->filter_refilling);
+    assert_true(datapath->filter_litter);
+    expect_verified(datapath, &row, 1);
+    assert_int_equal(nat_datapath_sweep(datapath, 200000, &next_ms), 0);
+    assert_int_equal(nat_datapath_sweep(datapath, 200000, &next_ms), 0);
+    expect_verified(datapath, &row, 1);
 }
 
 int main(void)

@@ -19,7 +19,7 @@ static void test_what_is_planned_is_served(void **state)
     expect_proof(lab, 1, "10.96.0.10", "");
     assert_true(faults_none(&lab->faults));
     /* Each frontend from each kind of source, and two further slots of one set. */
-    assert_int_equal(lab->plane.runs, 3 * 3 + 2);
+    assert_int_equal(lab->datapath.runs, 3 * 3 + 2);
 }
 
 static void test_refusals_are_proved_too(void **state)
@@ -142,7 +142,7 @@ static void test_every_difference_is_found(void **state)
         const char *lost = strstr(cases[i].why, "no way to");
         AUTOFREE char *message =
             lost ? strdup(lost) : text_format("10.96.0.10:80/TCP: %s", cases[i].why);
-        lab->plane.error = cases[i].error;
+        lab->datapath.error = cases[i].error;
         assert_int_equal(prove(lab), 0);
         expect_proof(lab, 1, "10.96.0.10", cases[i].others_serve ? "" : why);
         assert_told(lab, message);
@@ -153,7 +153,7 @@ static void test_memory_is_no_verdict(void **state)
 {
     struct lab *lab = *state;
 
-    lab->plane.error = (struct error){ NAT_ORIGIN_POD, 0, -ENOMEM, NULL, NULL };
+    lab->datapath.error = (struct error){ NAT_ORIGIN_POD, 0, -ENOMEM, NULL, NULL };
     assert_int_equal(prove(lab), -ENOMEM);
 }
 
@@ -162,7 +162,7 @@ static void test_a_pod_that_ends_is_no_verdict(void **state)
 {
     struct lab *lab = *state;
 
-    lab->plane.error = (struct error){ NAT_ORIGIN_POD, 0, -ENODEV, NULL, NULL };
+    lab->datapath.error = (struct error){ NAT_ORIGIN_POD, 0, -ENODEV, NULL, NULL };
     assert_int_equal(prove(lab), 0);
     assert_true(faults_none(&lab->faults));
 }
@@ -174,7 +174,7 @@ static void test_a_bad_slot_is_bad_for_all(void **state)
     struct nat_frontend *frontends = lab->row->families[0].frontends.items;
 
     frontends[0].from[NAT_ORIGIN_OUTSIDE].set = NAT_SET_CLUSTER;
-    lab->plane.error = (struct error){ NAT_ORIGIN_OUTSIDE, 3, 0, NULL, bend_endpoint };
+    lab->datapath.error = (struct error){ NAT_ORIGIN_OUTSIDE, 3, 0, NULL, bend_endpoint };
     assert_int_equal(prove(lab), 0);
     assert_false(lab->proofs.items[0].served);
     assert_false(lab->proofs.items[1].served);
@@ -190,7 +190,7 @@ static void test_a_sender_may_be_the_endpoint(void **state)
     lab->origins.of[NAT_ORIGIN_POD].v4 = ip("10.244.1.6");
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
-    lab->plane.error = (struct error){ NAT_ORIGIN_POD, 1, 0, NULL, bend_masquerade };
+    lab->datapath.error = (struct error){ NAT_ORIGIN_POD, 1, 0, NULL, bend_masquerade };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "10.0.0.1:80/TCP from pod: not masqueraded");
 }
@@ -205,7 +205,7 @@ static void test_only_what_is_there_is_asked(void **state)
     lab->origins.of[NAT_ORIGIN_POD].v4 = (struct ip){ 0 };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "nothing from outside or a pod is forwarded here");
-    assert_int_equal(lab->plane.runs, 3 + 2);
+    assert_int_equal(lab->datapath.runs, 3 + 2);
 }
 
 static void test_each_protocol_is_proved(void **state)
@@ -229,9 +229,9 @@ static void test_a_node_port_that_fails_is_a_fault_only(void **state)
     struct lab *lab = *state;
 
     lab->row->families[0].frontends.items[2].protocol = PROTOCOL_SCTP;
-    lab->plane.error.origin = NAT_ORIGIN_OUTSIDE;
-    lab->plane.error.bend = bend_act;
-    lab->plane.errs_in = PROTOCOL_SCTP;
+    lab->datapath.error.origin = NAT_ORIGIN_OUTSIDE;
+    lab->datapath.error.bend = bend_act;
+    lab->datapath.errs_in = PROTOCOL_SCTP;
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
     expect_proof(lab, 1, "10.96.0.10", "");
@@ -253,16 +253,16 @@ static void test_source_ranges(void **state)
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
     assert_true(faults_none(&lab->faults));
-    assert_int_equal(lab->plane.runs, 3 * 3 + 2 + 3);
+    assert_int_equal(lab->datapath.runs, 3 * 3 + 2 + 3);
 
     /* The twin lets nobody in whom it should: only those inside the range can tell. */
-    lab->plane.error = (struct error){ NAT_ORIGIN_POD, 1, 0, NULL, bend_cause };
+    lab->datapath.error = (struct error){ NAT_ORIGIN_POD, 1, 0, NULL, bend_cause };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1",
                  "10.0.0.1:80/TCP from pod: reject (no-endpoints) instead of forward");
 
     /* The twin does not look at the ranges. */
-    lab->plane.error = (struct error){ NAT_ORIGIN_OUTSIDE, 0, 0, NULL, bend_act };
+    lab->datapath.error = (struct error){ NAT_ORIGIN_OUTSIDE, 0, 0, NULL, bend_act };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1",
                  "10.0.0.1:80/TCP from outside: pass instead of drop (source-range)");
@@ -276,13 +276,13 @@ static void test_source_ranges_without_a_stranger(void **state)
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
     /* LB: two dropped, the pod admitted; then as ever. */
-    assert_int_equal(lab->plane.runs, 3 + 2 + 3 + 3);
+    assert_int_equal(lab->datapath.runs, 3 + 2 + 3 + 3);
 
     /* An ingress address that is let in (the node may have it) is a stranger's. */
     add_range(lab, "10.0.0.1/32");
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
-    assert_int_equal(lab->plane.runs, 3 + 2 + 2 + 3 + 3);
+    assert_int_equal(lab->datapath.runs, 3 + 2 + 2 + 3 + 3);
 }
 
 /* A range that begins with pods has strangers behind them. */
@@ -291,21 +291,21 @@ static void test_a_stranger_behind_the_pods(void **state)
     struct lab *lab = *state;
 
     add_range(lab, "10.244.0.0/15");
-    lab->plane.pod_nets[0] = prefix("10.244.0.0/24");
-    lab->plane.pod_nets[1] = prefix("10.244.1.0/24");
+    lab->datapath.pod_nets[0] = prefix("10.244.0.0/24");
+    lab->datapath.pod_nets[1] = prefix("10.244.1.0/24");
     lab->row->families[0].frontends.count = 1;
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
-    assert_int_equal(lab->plane.runs, 2 + 1 + 2 + 2);
+    assert_int_equal(lab->datapath.runs, 2 + 1 + 2 + 2);
 
-    lab->plane.pod_nets[0] = prefix("10.244.0.0/15"); /* 10.246.0.0 is outside of the range */
+    lab->datapath.pod_nets[0] = prefix("10.244.0.0/15"); /* 10.246.0.0 is outside of the range */
     assert_int_equal(prove(lab), 0);
-    assert_int_equal(lab->plane.runs, 1 + 1 + 2 + 1);
-    lab->plane.pod_nets[0] = prefix("0.0.0.0/0"); /* there is nothing behind it */
-    lab->plane.pod_nets[1] = prefix("255.0.0.0/8");
+    assert_int_equal(lab->datapath.runs, 1 + 1 + 2 + 1);
+    lab->datapath.pod_nets[0] = prefix("0.0.0.0/0"); /* there is nothing behind it */
+    lab->datapath.pod_nets[1] = prefix("255.0.0.0/8");
     lab->origins.of[NAT_ORIGIN_OUTSIDE].there = lab->origins.of[NAT_ORIGIN_NODE].there = false;
     assert_int_equal(prove(lab), 0);
-    assert_int_equal(lab->plane.runs, 1 + 2);
+    assert_int_equal(lab->datapath.runs, 1 + 2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -14,7 +14,7 @@ static void test_the_way_back_has_our_program(void **state)
     AUTOFREE char *told = text_format("10.96.0.10:80/TCP %s", why);
     AUTOFREE char *fault = text_format("10.96.0.10:80/TCP: %s", why);
 
-    lab->plane.address = 2;
+    lab->datapath.address = 2;
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 1, "10.96.0.10", told);
     expect_fault(lab, 1, fault);
@@ -95,7 +95,7 @@ static void test_the_way_there_needs_no_program(void **state)
     struct lab *lab = *state;
     struct nat_frontend *frontends = lab->row->families[0].frontends.items;
 
-    lab->plane.address = 2;
+    lab->datapath.address = 2;
     for (size_t i = 0; i < 3; i++)
         frontends[i].from[NAT_ORIGIN_NODE] =
             (struct nat_outcome){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NAT_SET_LOCAL, false };
@@ -117,14 +117,14 @@ static void test_each_vrf_is_asked(void **state)
 {
     struct lab *lab = *state;
 
-    lab->plane.vrf = lab->origins.vrf_uplinks[0] = 0x7ffffff0;
+    lab->datapath.vrf = lab->origins.vrf_uplinks[0] = 0x7ffffff0;
     assert_int_equal(prove(lab), 0);
-    const unsigned before = lab->plane.runs;
+    const unsigned before = lab->datapath.runs;
     expect_proof(lab, 1, "10.96.0.10", "");
     lab->origins.vrf_uplink_count = 1;
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 1, "10.96.0.10", ""); /* other endpoints serve */
-    assert_true(lab->plane.runs > before);
+    assert_true(lab->datapath.runs > before);
     assert_told(lab, "no way to 10.244.1.5:8080: an unreachable route");
 }
 

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "nat_plane_lab.h"
+#include "nat_datapath_lab.h"
 #include "nat_random_rows.h"
 #include "raised.h"
 
@@ -45,51 +45,51 @@ int __wrap_bpf_map_delete_elem(int fd, const void *key)
 
 static int remove_any(const char *namespace, const char *name, void *context)
 {
-    return nat_plane_remove(context, namespace, name) == 1 ? 0 : -1;
+    return nat_datapath_remove(context, namespace, name) == 1 ? 0 : -1;
 }
 
-/* The plane says the same as `other`, emptied, and filled in another order. */
-static void expect_refilled_equal(struct nat_plane *plane, struct nat_plane *other,
+/* The datapath says the same as `other`, emptied, and filled in another order. */
+static void expect_refilled_equal(struct nat_datapath *datapath, struct nat_datapath *other,
                                   const struct world *world)
 {
-    assert_int_equal(nat_plane_each_service(other, remove_any, other), 0);
+    assert_int_equal(nat_datapath_each_service(other, remove_any, other), 0);
     expect_verified(other, NULL, 0);
-    plane_wake(other);
+    datapath_wake(other);
     for (int name = WORLD_NAMES; name-- > 0;) {
         if (world->rows[name])
             expect_write(other, world->rows[name], 1);
     }
-    AUTOFREE char *dump = plane_dump(other);
-    expect_dump(plane, dump);
+    AUTOFREE char *dump = datapath_dump(other);
+    expect_dump(datapath, dump);
 }
 
-static int try_name(struct nat_plane *plane, const struct world *world, int name)
+static int try_name(struct nat_datapath *datapath, const struct world *world, int name)
 {
     char text[16];
     (void)snprintf(text, sizeof(text), "s%d", name);
     AUTOFAULTS struct faults faults = { 0 };
-    int r = world->rows[name] ? nat_plane_write(plane, world->rows[name], &faults)
-                              : nat_plane_remove(plane, "d", text);
+    int r = world->rows[name] ? nat_datapath_write(datapath, world->rows[name], &faults)
+                              : nat_datapath_remove(datapath, "d", text);
     print_faults(&faults);
-    plane_wake(plane);
+    datapath_wake(datapath);
     return r;
 }
 
-static void write_name(struct nat_plane *plane, const struct world *world, int name)
+static void write_name(struct nat_datapath *datapath, const struct world *world, int name)
 {
-    assert_in_range(try_name(plane, world, name), 0, 1);
+    assert_in_range(try_name(datapath, world, name), 0, 1);
 }
 
-static void expect_nothing_to_write(struct nat_plane *plane, const struct world *world)
+static void expect_nothing_to_write(struct nat_datapath *datapath, const struct world *world)
 {
-    expect_verified(plane, world->rows, WORLD_NAMES);
+    expect_verified(datapath, world->rows, WORLD_NAMES);
     for (int name = 0; name < WORLD_NAMES; name++) {
         if (world->rows[name])
-            expect_write(plane, world->rows[name], 0);
+            expect_write(datapath, world->rows[name], 0);
     }
 }
 
-static void edit(struct nat_plane *plane, struct world *world)
+static void edit(struct nat_datapath *datapath, struct world *world)
 {
     bool changed[WORLD_NAMES] = { false };
     for (unsigned i = 0; i < 4; i++)
@@ -98,7 +98,7 @@ static void edit(struct nat_plane *plane, struct world *world)
     for (int i = 0; i < WORLD_NAMES; i++) {
         int name = backwards ? WORLD_NAMES - 1 - i : i;
         if (changed[name])
-            write_name(plane, world, name);
+            write_name(datapath, world, name);
     }
 }
 
@@ -106,35 +106,35 @@ static void random_edits(void **state)
 {
     (void)state;
     AUTOWORLD struct world world = { .seed = 1 };
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
-    AUTOPLANE struct nat_plane *other = plane_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *other = datapath_open(&lab_roomy, false);
     for (int round = 0; round < 120; round++) {
-        edit(plane, &world);
-        expect_nothing_to_write(plane, &world);
+        edit(datapath, &world);
+        expect_nothing_to_write(datapath, &world);
         if (round % 10 == 0) {
-            plane_adopt(plane);
-            expect_nothing_to_write(plane, &world);
+            datapath_adopt(datapath);
+            expect_nothing_to_write(datapath, &world);
         }
         if (round % 5 == 0)
-            expect_refilled_equal(plane, other, &world);
+            expect_refilled_equal(datapath, other, &world);
     }
-    AUTOPLANE struct nat_plane *fresh = plane_open(&lab_roomy, false);
-    expect_refilled_equal(plane, fresh, &world);
+    AUTOPLANE struct nat_datapath *fresh = datapath_open(&lab_roomy, false);
+    expect_refilled_equal(datapath, fresh, &world);
 }
 
 /* What was there before stays if the row does not fit. Returns whether it does. */
-static bool try_row(struct nat_plane *plane, const struct nat_row *row, unsigned *refused)
+static bool try_row(struct nat_datapath *datapath, const struct nat_row *row, unsigned *refused)
 {
-    AUTOFREE char *before = plane_dump(plane);
+    AUTOFREE char *before = datapath_dump(datapath);
     AUTOFAULTS struct faults faults = { 0 };
-    int r = nat_plane_write(plane, row, &faults);
-    plane_wake(plane);
+    int r = nat_datapath_write(datapath, row, &faults);
+    datapath_wake(datapath);
     if (r != -ENOSPC) {
         assert_in_range(r, 0, 1);
         assert_true(faults_none(&faults));
         return true;
     }
-    expect_dump(plane, before);
+    expect_dump(datapath, before);
     (void)raised(&faults, "nat-map-full");
     assert_int_equal(faults.list.count, 1);
     assert_memory_equal(faults.list.items[0].remedy, "raise services.maps.", 20);
@@ -145,22 +145,22 @@ static bool try_row(struct nat_plane *plane, const struct nat_row *row, unsigned
     return false;
 }
 
-static void fill_up(const struct nat_plane_options *tight, unsigned *refused)
+static void fill_up(const struct nat_datapath_options *tight, unsigned *refused)
 {
     AUTOWORLD struct world world = { .seed = 7 };
     struct nat_row *written[WORLD_NAMES] = { NULL };
-    AUTOPLANE struct nat_plane *plane = plane_open(tight, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(tight, false);
     for (int step = 0; step < 300; step++) {
         int name = world_step(&world);
         if (!world.rows[name])
-            write_name(plane, &world, name);
-        if (!world.rows[name] || try_row(plane, world.rows[name], refused)) {
+            write_name(datapath, &world, name);
+        if (!world.rows[name] || try_row(datapath, world.rows[name], refused)) {
             nat_row_free(written[name]);
             written[name] = TAKE_PTR(world.rows[name]);
         }
         world_own(&world, written);
     }
-    expect_verified(plane, written, WORLD_NAMES);
+    expect_verified(datapath, written, WORLD_NAMES);
     for (int name = 0; name < WORLD_NAMES; name++)
         nat_row_free(written[name]);
 }
@@ -169,7 +169,7 @@ static void fill_up(const struct nat_plane_options *tight, unsigned *refused)
 static void full_maps(void **state)
 {
     (void)state;
-    static const struct nat_plane_options tight[] = {
+    static const struct nat_datapath_options tight[] = {
         { NULL, 1024, 6, 4096 },
         { NULL, 1024, 10, 4096 },
         { NULL, 1024, 100, 60 },
@@ -188,20 +188,20 @@ static void refused_writes(void **state)
 {
     (void)state;
     AUTOWORLD struct world world = { .seed = 3 };
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
     unsigned undone = 0;
     for (int step = 0; step < 120; step++) {
         int name = world_step(&world);
         if (!world.rows[name]) {
-            write_name(plane, &world, name);
+            write_name(datapath, &world, name);
             continue;
         }
         for (int call = 0;; call++) {
-            AUTOFREE char *before = plane_dump(plane);
+            AUTOFREE char *before = datapath_dump(datapath);
             AUTOFAULTS struct faults faults = { 0 };
             calls_left = call;
             refusal = call % 2 ? E2BIG : ENOMEM;
-            int r = nat_plane_write(plane, world.rows[name], &faults);
+            int r = nat_datapath_write(datapath, world.rows[name], &faults);
             bool stopped = calls_left < 0;
             calls_left = -1;
             if (r >= 0)
@@ -210,23 +210,23 @@ static void refused_writes(void **state)
             assert_int_equal(r, call % 2 ? -ENOSPC : -ENOMEM);
             (void)raised(&faults, call % 2 ? "nat-map-full" : "nat-service-unwritten");
             assert_int_equal(faults.list.count, 1);
-            expect_dump(plane, before);
+            expect_dump(datapath, before);
             undone++;
         }
-        expect_verified(plane, world.rows, WORLD_NAMES);
+        expect_verified(datapath, world.rows, WORLD_NAMES);
     }
     assert_true(undone > 300);
 }
 
 /* Runs a change in a child that is killed at a system call; false: it came to its end before. */
-static bool killed_at(int call, struct nat_plane *plane, const struct world *world, int name)
+static bool killed_at(int call, struct nat_datapath *datapath, const struct world *world, int name)
 {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         refusal = 0;
         calls_left = call;
-        _exit(try_name(plane, world, name) < 0);
+        _exit(try_name(datapath, world, name) < 0);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -242,21 +242,21 @@ static int remove_unwanted(const char *namespace, const char *name, void *contex
     void **of = context;
     const struct world *world = of[1];
     if (!world->rows[name[1] - '0'])
-        assert_int_equal(nat_plane_remove(of[0], namespace, name), 1);
+        assert_int_equal(nat_datapath_remove(of[0], namespace, name), 1);
     return 0;
 }
 
-static void converge(struct nat_plane *plane, const struct world *world)
+static void converge(struct nat_datapath *datapath, const struct world *world)
 {
-    void *context[] = { plane, (void *)world };
+    void *context[] = { datapath, (void *)world };
     AUTOFAULTS struct faults faults = { 0 };
-    assert_int_equal(nat_plane_each_service(plane, remove_unwanted, context), 0);
+    assert_int_equal(nat_datapath_each_service(datapath, remove_unwanted, context), 0);
     for (int name = 0; name < WORLD_NAMES; name++) {
         if (world->rows[name])
-            assert_in_range(nat_plane_write(plane, world->rows[name], &faults), 0, 1);
+            assert_in_range(nat_datapath_write(datapath, world->rows[name], &faults), 0, 1);
     }
     assert_true(faults_none(&faults));
-    expect_verified(plane, world->rows, WORLD_NAMES);
+    expect_verified(datapath, world->rows, WORLD_NAMES);
 }
 
 /* Between any two system calls: whatever is left, the next start mends it. */
@@ -264,32 +264,32 @@ static void killed_between_calls(void **state)
 {
     (void)state;
     AUTOWORLD struct world world = { .seed = 5 };
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
-    AUTOPLANE struct nat_plane *other = plane_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *other = datapath_open(&lab_roomy, false);
     unsigned kills = 0;
     for (int step = 0; step < 40; step++) {
         int name = world_step(&world);
-        for (int call = 0; killed_at(call, plane, &world, name); call++) {
+        for (int call = 0; killed_at(call, datapath, &world, name); call++) {
             kills++;
-            plane_adopt(plane);
+            datapath_adopt(datapath);
             if (call % 3 == 2) /* the next child goes on with what this one has left */
                 continue;
             struct nat_row *after = world.rows[name];
             world.rows[name] = world.before;
-            converge(plane, &world);
+            converge(datapath, &world);
             world.rows[name] = after;
         }
-        plane_adopt(plane);
-        converge(plane, &world);
-        expect_refilled_equal(plane, other, &world);
+        datapath_adopt(datapath);
+        converge(datapath, &world);
+        expect_refilled_equal(datapath, other, &world);
     }
     assert_true(kills > 200);
 }
 
-static void edit_until_killed(struct nat_plane *plane, struct world *world, int ready)
+static void edit_until_killed(struct nat_datapath *datapath, struct world *world, int ready)
 {
     for (int step = 0;; step++) {
-        if (try_name(plane, world, world_step(world)) < 0)
+        if (try_name(datapath, world, world_step(world)) < 0)
             _exit(1);
         if (step == 5 && write(ready, "", 1) != 1)
             _exit(1);
@@ -301,8 +301,8 @@ static void killed_at_random(void **state)
 {
     (void)state;
     AUTOWORLD struct world world = { .seed = 6 };
-    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
-    AUTOPLANE struct nat_plane *other = plane_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&lab_roomy, false);
+    AUTOPLANE struct nat_datapath *other = datapath_open(&lab_roomy, false);
     for (unsigned round = 0; round < 120; round++) {
         int ready[2];
         assert_int_equal(pipe(ready), 0);
@@ -310,7 +310,7 @@ static void killed_at_random(void **state)
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0)
-            edit_until_killed(plane, &world, ready[1]);
+            edit_until_killed(datapath, &world, ready[1]);
         (void)close(ready[1]);
         char byte;
         assert_int_equal(read(ready[0], &byte, 1), 1);
@@ -320,10 +320,10 @@ static void killed_at_random(void **state)
         (void)close(ready[0]);
 
         (void)world_step(&world);
-        plane_adopt(plane);
-        plane_wake(plane);
-        converge(plane, &world);
-        expect_refilled_equal(plane, other, &world);
+        datapath_adopt(datapath);
+        datapath_wake(datapath);
+        converge(datapath, &world);
+        expect_refilled_equal(datapath, other, &world);
     }
 }
 

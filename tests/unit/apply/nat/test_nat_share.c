@@ -6,11 +6,11 @@
 #include <errno.h>
 
 #include "apply/nat/services/share.h"
-#include "nat_plane_lab.h"
+#include "nat_datapath_lab.h"
 
 /* Of endpoints 40 must stay free when somebody with too much grows, 20 when he changes, 10 when
  * others grow: see share.c. */
-static const struct nat_plane_options small = { NULL, 1024, 64, 199 };
+static const struct nat_datapath_options small = { NULL, 1024, 64, 199 };
 
 static void what_stays_free(void **state)
 {
@@ -55,12 +55,12 @@ static struct nat_row *row_of(const char *namespace, unsigned number, unsigned e
     return row;
 }
 
-/* Returns as nat_plane_write(); the last fault goes to `ret_words`. */
-static int put_row(struct nat_plane *plane, struct nat_row *row, struct text *ret_words)
+/* Returns as nat_datapath_write(); the last fault goes to `ret_words`. */
+static int put_row(struct nat_datapath *datapath, struct nat_row *row, struct text *ret_words)
 {
     AUTOROW struct nat_row *owned = row;
     AUTOFAULTS struct faults faults = { 0 };
-    int r = nat_plane_write(plane, owned, &faults);
+    int r = nat_datapath_write(datapath, owned, &faults);
     assert_int_equal(faults.list.count, r < 0);
     if (r < 0 && ret_words) {
         text_truncate(ret_words, 0);
@@ -70,18 +70,18 @@ static int put_row(struct nat_plane *plane, struct nat_row *row, struct text *re
     return r;
 }
 
-static int put(struct nat_plane *plane, const char *namespace, unsigned number, unsigned endpoints,
-               unsigned version)
+static int put(struct nat_datapath *datapath, const char *namespace, unsigned number,
+               unsigned endpoints, unsigned version)
 {
-    return put_row(plane, row_of(namespace, number, endpoints, version), NULL);
+    return put_row(datapath, row_of(namespace, number, endpoints, version), NULL);
 }
 
 /* Services of ten endpoints until no more is to be had; their number. */
-static unsigned fill(struct nat_plane *plane, const char *namespace, int expected,
+static unsigned fill(struct nat_datapath *datapath, const char *namespace, int expected,
                      struct text *words)
 {
     for (unsigned number = 1;; number++) {
-        int r = put_row(plane, row_of(namespace, number, 10, 0), words);
+        int r = put_row(datapath, row_of(namespace, number, 10, 0), words);
         if (r == 1)
             continue;
         assert_int_equal(r, expected);
@@ -92,48 +92,49 @@ static unsigned fill(struct nat_plane *plane, const char *namespace, int expecte
 static void one_takes_all_and_others_go_on(void **state)
 {
     (void)state;
-    AUTOPLANE struct nat_plane *plane = plane_open(&small, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&small, false);
     AUTOTEXT struct text words = { 0 };
-    assert_int_equal(put(plane, "a", 0, 10, 0), 1);
-    assert_int_equal(put(plane, "b", 0, 10, 0), 1);
-    assert_int_equal(fill(plane, "evil", -EDQUOT, &words), 13); /* 150 of 199, and one more not */
+    assert_int_equal(put(datapath, "a", 0, 10, 0), 1);
+    assert_int_equal(put(datapath, "b", 0, 10, 0), 1);
+    assert_int_equal(fill(datapath, "evil", -EDQUOT, &words),
+                     13); /* 150 of 199, and one more not */
     assert_string_equal(text_str(&words),
                         "Service evil/s14: the map endpoints is nearly full, and namespace evil "
                         "would have 140 of its entries, more than its share of 66 -> let namespace "
                         "evil have fewer, or raise services.maps.endpoints");
 
     /* Who is served is served on, wherever his pods move; twice before the old ids have rested. */
-    assert_int_equal(put(plane, "a", 0, 10, 1), 1);
-    assert_int_equal(put(plane, "b", 0, 10, 1), 1);
-    assert_int_equal(put(plane, "a", 0, 10, 2), 1);
-    plane_wake(plane);
-    assert_int_equal(put(plane, "a", 0, 15, 2), 1); /* grows within his share */
-    assert_int_equal(put(plane, "c", 0, 10, 0), 1); /* comes */
-    assert_int_equal(put(plane, "evil", 1, 11, 0), -EDQUOT);
-    assert_int_equal(put(plane, "evil", 1, 10, 3), 1); /* changes while a tenth stays free */
-    assert_int_equal(put(plane, "evil", 2, 10, 3), -EDQUOT);
-    assert_int_equal(put(plane, "b", 0, 10, 2), 1);
-    assert_int_equal(put(plane, "a", 0, 10, 3), 1);
-    plane_wake(plane);
-    assert_int_equal(put(plane, "evil", 2, 1, 3), 1);
+    assert_int_equal(put(datapath, "a", 0, 10, 1), 1);
+    assert_int_equal(put(datapath, "b", 0, 10, 1), 1);
+    assert_int_equal(put(datapath, "a", 0, 10, 2), 1);
+    datapath_wake(datapath);
+    assert_int_equal(put(datapath, "a", 0, 15, 2), 1); /* grows within his share */
+    assert_int_equal(put(datapath, "c", 0, 10, 0), 1); /* comes */
+    assert_int_equal(put(datapath, "evil", 1, 11, 0), -EDQUOT);
+    assert_int_equal(put(datapath, "evil", 1, 10, 3), 1); /* changes while a tenth stays free */
+    assert_int_equal(put(datapath, "evil", 2, 10, 3), -EDQUOT);
+    assert_int_equal(put(datapath, "b", 0, 10, 2), 1);
+    assert_int_equal(put(datapath, "a", 0, 10, 3), 1);
+    datapath_wake(datapath);
+    assert_int_equal(put(datapath, "evil", 2, 1, 3), 1);
 }
 
 /* One that changes everything it has all the time. */
 static void unrest_takes_nothing_from_others(void **state)
 {
     (void)state;
-    AUTOPLANE struct nat_plane *plane = plane_open(&small, false);
-    assert_int_equal(put(plane, "a", 0, 10, 0), 1);
-    assert_int_equal(put(plane, "b", 0, 10, 0), 1);
-    unsigned services = fill(plane, "evil", -EDQUOT, NULL), refused = 0;
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&small, false);
+    assert_int_equal(put(datapath, "a", 0, 10, 0), 1);
+    assert_int_equal(put(datapath, "b", 0, 10, 0), 1);
+    unsigned services = fill(datapath, "evil", -EDQUOT, NULL), refused = 0;
     for (unsigned round = 1; round < 5; round++) {
         for (unsigned number = 1; number <= services; number++)
-            refused += put(plane, "evil", number, 10, round) == -EDQUOT;
+            refused += put(datapath, "evil", number, 10, round) == -EDQUOT;
     }
     assert_true(refused > 3 * services);
-    assert_int_equal(put(plane, "a", 0, 10, 1), 1);
-    plane_wake(plane);
-    assert_int_equal(put(plane, "evil", 1, 10, 9), 1); /* after that, one at a time */
+    assert_int_equal(put(datapath, "a", 0, 10, 1), 1);
+    datapath_wake(datapath);
+    assert_int_equal(put(datapath, "evil", 1, 10, 9), 1); /* after that, one at a time */
 }
 
 /* All within their shares: growth ends before changes do. */
@@ -141,24 +142,24 @@ static void equals_leave_room_for_changes(void **state)
 {
     (void)state;
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j" };
-    AUTOPLANE struct nat_plane *plane = plane_open(&small, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&small, false);
     unsigned count = 0;
-    nat_plane_set_pod_interfaces(plane, ARRAY_SIZE(names));
+    nat_datapath_set_pod_interfaces(datapath, ARRAY_SIZE(names));
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        int r = put(plane, names[i], 0, 19, 0);
+        int r = put(datapath, names[i], 0, 19, 0);
         assert_true(r == 1 || r == -ENOSPC);
         count += r == 1;
     }
     assert_int_equal(count, 9); /* 171 of 199; ten more would leave nothing */
-    assert_int_equal(put(plane, "a", 0, 19, 1), 1);
+    assert_int_equal(put(datapath, "a", 0, 19, 1), 1);
 }
 
 /* A port more costs a pod interface no endpoints, if it leads where another does. */
 static void ports_that_are_alike_count_once(void **state)
 {
     (void)state;
-    AUTOPLANE struct nat_plane *plane = plane_open(&small, false);
-    assert_int_equal(put(plane, "a", 0, 10, 0), 1);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&small, false);
+    assert_int_equal(put(datapath, "a", 0, 10, 0), 1);
     AUTOROW struct nat_row *row = row_of("b", 0, 50, 0);
     struct nat_family *family = &row->families[0];
     for (uint16_t number = 81; number < 120; number++) {
@@ -169,8 +170,8 @@ static void ports_that_are_alike_count_once(void **state)
         assert_int_equal(vec_append(&it->serving, &first->serving), 0);
         row_frontend(family, port, NAT_FRONTEND_CLUSTER_IP, "10.96.98.1", number);
     }
-    expect_write(plane, row, 1);
-    assert_int_equal(fill(plane, "evil", -EDQUOT, NULL), 9); /* ten and fifty are not his */
+    expect_write(datapath, row, 1);
+    assert_int_equal(fill(datapath, "evil", -EDQUOT, NULL), 9); /* ten and fifty are not his */
 }
 
 static struct nat_row *fenced_row(const char *namespace, unsigned number, unsigned ranges)
@@ -189,19 +190,19 @@ static struct nat_row *fenced_row(const char *namespace, unsigned number, unsign
 static void source_ranges_are_shared_too(void **state)
 {
     (void)state;
-    AUTOPLANE struct nat_plane *plane = plane_open(&small, false);
+    AUTOPLANE struct nat_datapath *datapath = datapath_open(&small, false);
     AUTOTEXT struct text words = { 0 };
     unsigned number = 0;
     int r = 1;
-    assert_int_equal(put_row(plane, fenced_row("a", 0, 5), NULL), 1);
+    assert_int_equal(put_row(datapath, fenced_row("a", 0, 5), NULL), 1);
     while (r == 1)
-        r = put_row(plane, fenced_row("evil", ++number, 20), &words);
+        r = put_row(datapath, fenced_row("evil", ++number, 20), &words);
     assert_int_equal(r, -EDQUOT);
     assert_non_null(strstr(text_str(&words), "the map ranges is nearly full, and namespace evil"));
     assert_non_null(strstr(text_str(&words), "or raise services.maps.services"));
     assert_true(number > 4); /* 256 entries, of which each may take 40 */
-    assert_int_equal(put_row(plane, fenced_row("a", 0, 6), NULL), 1);
-    assert_int_equal(put_row(plane, fenced_row("b", 0, 5), NULL), 1);
+    assert_int_equal(put_row(datapath, fenced_row("a", 0, 6), NULL), 1);
+    assert_int_equal(put_row(datapath, fenced_row("b", 0, 5), NULL), 1);
 }
 
 int main(void)

@@ -7,9 +7,9 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/hooks/programs.h"
 #include "apply/nat/maps/addr.h"
-#include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 #include "nat_lab.h"
 
@@ -31,7 +31,7 @@ static struct nat_probe probe_from(const struct nat_lab *lab, enum nat_origin or
 static struct nat_answer ask(struct nat_lab *lab, struct nat_probe probe)
 {
     struct nat_answer answer;
-    assert_int_equal(nat_plane_probe(lab->plane, &probe, &answer), 0);
+    assert_int_equal(nat_datapath_probe(lab->datapath, &probe, &answer), 0);
     return answer;
 }
 
@@ -57,7 +57,7 @@ static void test_answers(void **state)
     assert_int_equal(answer.route, 0);
     assert_int_equal(answer.count, 3);
     assert_int_equal(answer.endpoint_value.port, 8080);
-    assert_int_equal(nat_plane_name(lab->plane, answer.service, name), 0);
+    assert_int_equal(nat_datapath_name(lab->datapath, answer.service, name), 0);
     assert_string_equal(name, "default/web");
 
     /* The pod is the endpoint itself, or another. */
@@ -85,13 +85,13 @@ static void test_no_twin_of_exits(void **state)
     struct nat_lab *lab = *state;
     for (enum nat_hook hook = 0; hook < NAT_HOOKS; hook++) {
         const bool exit = hook == NAT_HOOK_UPLINK_OUT || hook == NAT_HOOK_POD_OUT;
-        assert_true(nat_plane_program(lab->plane, hook, false) >= 0);
-        assert_int_equal(nat_plane_twin(lab->plane, hook) < 0, exit);
+        assert_true(nat_datapath_program(lab->datapath, hook, false) >= 0);
+        assert_int_equal(nat_datapath_twin(lab->datapath, hook) < 0, exit);
     }
     struct nat_probe probe = probe_from(lab, NAT_ORIGIN_POD, "10.244.0.5", "10.96.0.10", 80);
     struct nat_answer answer;
     probe.hook = NAT_HOOK_POD_OUT;
-    assert_true(nat_plane_probe(lab->plane, &probe, &answer) < 0);
+    assert_true(nat_datapath_probe(lab->datapath, &probe, &answer) < 0);
 }
 
 static void test_refusals(void **state)
@@ -118,9 +118,9 @@ static void test_refusals(void **state)
     struct nat_probe probe = probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.0.0.1", 80);
     struct nat_answer answer;
     probe.ifindex = 999;
-    assert_int_equal(nat_plane_probe(lab->plane, &probe, &answer), -ENODEV);
+    assert_int_equal(nat_datapath_probe(lab->datapath, &probe, &answer), -ENODEV);
     probe.destination = lab_ip("fd00::1");
-    assert_int_equal(nat_plane_probe(lab->plane, &probe, &answer), -EINVAL);
+    assert_int_equal(nat_datapath_probe(lab->datapath, &probe, &answer), -EINVAL);
 }
 
 static void prove(struct nat_lab *lab, enum lab_row row, nat_proof_list *proofs,
@@ -130,7 +130,7 @@ static void prove(struct nat_lab *lab, enum lab_row row, nat_proof_list *proofs,
     faults_done(faults);
     *faults = (struct faults){ 0 };
     bool lost;
-    assert_int_equal(nat_prove(lab->plane, &lab->origins, lab->rows[row], proofs, faults, &lost),
+    assert_int_equal(nat_prove(lab->datapath, &lab->origins, lab->rows[row], proofs, faults, &lost),
                      0);
 }
 
@@ -240,7 +240,7 @@ static void test_a_missing_source_is_found(void **state)
     struct nat_lab *lab = *state;
     const struct ip none = { 0 }, v4 = lab_ip("192.0.2.1");
 
-    assert_int_equal(nat_plane_set_interface(lab->plane, 0, &v4, &none, NAT_BACK_UNKNOWN), 0);
+    assert_int_equal(nat_datapath_set_interface(lab->datapath, 0, &v4, &none, NAT_BACK_UNKNOWN), 0);
     expect_all(lab, ROW_ONE, 1, true, "");
     nat_proof_list proofs = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
@@ -255,15 +255,15 @@ static void test_a_missing_source_is_found(void **state)
 static void test_broken_slots_are_found(void **state)
 {
     struct nat_lab *lab = *state;
-    struct nat_plane *plane = lab->plane;
+    struct nat_datapath *datapath = lab->datapath;
     struct nat_probe probe = probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.96.0.20", 53);
     probe.protocol = PROTOCOL_UDP;
     struct nat_answer answer = ask(lab, probe);
     assert_int_equal(answer.act, NAT_ACT_FORWARD);
-    const uint32_t bank = plane->services[answer.service] & NAT_SERVICE_BANK;
-    struct nat_port_value *port = &plane->ports[answer.port * 2 + bank];
+    const uint32_t bank = datapath->services[answer.service] & NAT_SERVICE_BANK;
+    struct nat_port_value *port = &datapath->ports[answer.port * 2 + bank];
     const uint64_t good_set = port->sets[NAT_SET_CLUSTER], good_outcomes = port->outcomes;
-    struct nat_endpoint_value *endpoint = &plane->endpoints[answer.endpoint];
+    struct nat_endpoint_value *endpoint = &datapath->endpoints[answer.endpoint];
     const uint64_t good_state = endpoint->state;
 
     port->sets[NAT_SET_CLUSTER] = good_set + 1;
@@ -293,7 +293,7 @@ static void test_a_lost_frontend_is_found(void **state)
                                     .port = htons(80),
                                     .protocol = PROTOCOL_TCP };
 
-    assert_int_equal(bpf_map_delete_elem(lab->plane->maps[NAT_MAP_FRONTENDS].fd, &key), 0);
+    assert_int_equal(bpf_map_delete_elem(lab->datapath->maps[NAT_MAP_FRONTENDS].fd, &key), 0);
     expect_all(lab, ROW_FENCED, 1, false, "from outside: pass instead of drop (source-range)");
 }
 
@@ -304,9 +304,9 @@ static void test_an_open_fence_is_found(void **state)
         ask(lab, probe_from(lab, NAT_ORIGIN_OUTSIDE, "203.0.113.9", "10.0.0.4", 80));
 
     assert_int_equal(answer.act, NAT_ACT_FORWARD);
-    lab->plane->services[answer.service] &= ~NAT_SERVICE_RANGES_V4;
+    lab->datapath->services[answer.service] &= ~NAT_SERVICE_RANGES_V4;
     expect_all(lab, ROW_FENCED, 1, false, "from outside: forward instead of drop (source-range)");
-    lab->plane->services[answer.service] |= NAT_SERVICE_RANGES_V4;
+    lab->datapath->services[answer.service] |= NAT_SERVICE_RANGES_V4;
     expect_all(lab, ROW_FENCED, 1, true, "");
 }
 
@@ -329,7 +329,7 @@ static void test_a_flow_is_found(void **state)
         .service = answer.service,
         .port = answer.port,
         .endpoint = answer.endpoint,
-        .generation = (uint32_t)lab->plane->endpoints[answer.endpoint].state,
+        .generation = (uint32_t)lab->datapath->endpoints[answer.endpoint].state,
         .check = nat_tuple_check(&key),
         .half = NAT_HALF_FORWARD,
         .flags = NAT_FLOW_MASQ,
@@ -338,10 +338,10 @@ static void test_a_flow_is_found(void **state)
 
     flow.to.dst = nat_addr_of(endpoint);
     flow.to.dport = htons(8080);
-    assert_false(nat_plane_find_flow(lab->plane, &probe, &found));
-    const int table = lab->plane->maps[NAT_MAP_FLOWS].fd;
+    assert_false(nat_datapath_find_flow(lab->datapath, &probe, &found));
+    const int table = lab->datapath->maps[NAT_MAP_FLOWS].fd;
     assert_int_equal(bpf_map_update_elem(table, &key, &flow, BPF_ANY), 0);
-    assert_true(nat_plane_find_flow(lab->plane, &probe, &found));
+    assert_true(nat_datapath_find_flow(lab->datapath, &probe, &found));
     assert_int_equal(found.half, NAT_HALF_FORWARD);
     assert_int_equal(found.state, NAT_STATE_HALF_OPEN);
     assert_true(found.masqueraded && !found.stale);
@@ -351,18 +351,18 @@ static void test_a_flow_is_found(void **state)
     flow.generation++;
     flow.flags |= NAT_FLOW_ANSWERED | NAT_FLOW_CONFIRMED;
     assert_int_equal(bpf_map_update_elem(table, &key, &flow, BPF_ANY), 0);
-    assert_true(nat_plane_find_flow(lab->plane, &probe, &found));
+    assert_true(nat_datapath_find_flow(lab->datapath, &probe, &found));
     assert_int_equal(found.state, NAT_STATE_ESTABLISHED);
     assert_true(found.stale);
 
     /* The entry was given to another key while it was read. */
     flow.check++;
     assert_int_equal(bpf_map_update_elem(table, &key, &flow, BPF_ANY), 0);
-    assert_false(nat_plane_find_flow(lab->plane, &probe, &found));
+    assert_false(nat_datapath_find_flow(lab->datapath, &probe, &found));
     flow.check--;
     assert_int_equal(bpf_map_update_elem(table, &key, &flow, BPF_ANY), 0);
     probe.protocol = PROTOCOL_UDP;
-    assert_false(nat_plane_find_flow(lab->plane, &probe, &found));
+    assert_false(nat_datapath_find_flow(lab->datapath, &probe, &found));
 }
 
 /* The clock of the program may be a little ahead of the agent's. */
@@ -385,9 +385,9 @@ static void test_a_flow_of_the_next_second_is_not_idle(void **state)
     };
     struct nat_found_flow found;
 
-    assert_int_equal(bpf_map_update_elem(lab->plane->maps[NAT_MAP_FLOWS].fd, &key, &flow, BPF_ANY),
-                     0);
-    assert_true(nat_plane_find_flow(lab->plane, &probe, &found));
+    assert_int_equal(
+        bpf_map_update_elem(lab->datapath->maps[NAT_MAP_FLOWS].fd, &key, &flow, BPF_ANY), 0);
+    assert_true(nat_datapath_find_flow(lab->datapath, &probe, &found));
     assert_int_equal(found.idle_s, 0);
 }
 

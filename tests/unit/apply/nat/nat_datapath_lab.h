@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bpf file system of the test's own, planes on it, and what stands in their maps as text: in
+ * A bpf file system of the test's own, datapaths on it, and what stands in their maps as text: in
  * terms of names and addresses, without ids. Needs root and BPF; without them tests fail.
  */
 #pragma once
@@ -10,10 +10,10 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "apply/nat/datapath_inside.h"
 #include "apply/nat/maps/addr.h"
 #include "apply/nat/maps/arrays.h"
 #include "apply/nat/maps/table.h"
-#include "apply/nat/plane_inside.h"
 #include "apply/nat/services/adopt.h"
 #include "apply/nat/services/ranges.h"
 #include "apply/nat/services/rows.h"
@@ -46,7 +46,7 @@ static inline int lab_end(void **state)
 static inline int lab_clean(void **state)
 {
     (void)state;
-    return nat_plane_unpin(lab_pins) < 0 ? -1 : 0;
+    return nat_datapath_unpin(lab_pins) < 0 ? -1 : 0;
 }
 
 static inline void print_faults(const struct faults *faults)
@@ -56,58 +56,60 @@ static inline void print_faults(const struct faults *faults)
                       fault->remedy ? fault->remedy : "-");
 }
 
-static const struct nat_plane_options lab_roomy = { NULL, 1024, 4096, 16384 };
+static const struct nat_datapath_options lab_roomy = { NULL, 1024, 4096, 16384 };
 
-static inline struct nat_plane *plane_open(const struct nat_plane_options *options, bool pinned)
+static inline struct nat_datapath *datapath_open(const struct nat_datapath_options *options,
+                                                 bool pinned)
 {
-    struct nat_plane_options with = *options;
-    struct nat_plane *plane = NULL;
+    struct nat_datapath_options with = *options;
+    struct nat_datapath *datapath = NULL;
     AUTOFAULTS struct faults faults = { 0 };
     with.pins = pinned ? lab_pins : NULL;
-    int r = nat_plane_open(&with, &plane, &faults);
+    int r = nat_datapath_open(&with, &datapath, &faults);
     print_faults(&faults);
     assert_int_equal(r, 0);
     static const struct nat_settings settings = { .timeouts_s = NAT_TIMEOUTS };
-    assert_int_equal(nat_plane_set(plane, &settings, &faults), 0);
-    return plane;
+    assert_int_equal(nat_datapath_set(datapath, &settings, &faults), 0);
+    return datapath;
 }
 
-#define AUTOPLANE CLEANUP(nat_plane_closep)
+#define AUTOPLANE CLEANUP(nat_datapath_closep)
 
 /* As a new process would, but without the second that loading the programs takes. */
-static inline void plane_adopt(struct nat_plane *plane)
+static inline void datapath_adopt(struct nat_datapath *datapath)
 {
-    nat_forget(plane);
-    assert_int_equal(nat_adopt(plane), 0);
+    nat_forget(datapath);
+    assert_int_equal(nat_adopt(datapath), 0);
 }
 
 /* Nothing has to rest any more: tests change in a second what takes a day, and would run dry. */
-static inline void plane_wake(struct nat_plane *plane)
+static inline void datapath_wake(struct nat_datapath *datapath)
 {
-    for (size_t i = plane->ids.resting_from; i < plane->ids.resting.count; i++)
-        plane->ids.resting.items[i].until_ms = 0;
+    for (size_t i = datapath->ids.resting_from; i < datapath->ids.resting.count; i++)
+        datapath->ids.resting.items[i].until_ms = 0;
 }
 
 /* Writes a row; the result must be `wanted`, and without a fault. */
-static inline void expect_write(struct nat_plane *plane, const struct nat_row *row, int wanted)
+static inline void expect_write(struct nat_datapath *datapath, const struct nat_row *row,
+                                int wanted)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    int r = nat_plane_write(plane, row, &faults);
+    int r = nat_datapath_write(datapath, row, &faults);
     print_faults(&faults);
     assert_int_equal(r, wanted);
     assert_true(faults_none(&faults));
 }
 
-static inline const struct nat_installed *installed_of(const struct nat_plane *plane,
+static inline const struct nat_installed *installed_of(const struct nat_datapath *datapath,
                                                        const char *name)
 {
-    const struct nat_installed *installed = nat_installed_find(plane, name);
+    const struct nat_installed *installed = nat_installed_find(datapath, name);
     assert_non_null(installed);
     return installed;
 }
 
 /* `rows`: struct nat_row *, of which NULLs are left out. */
-static inline void expect_verified(struct nat_plane *plane, struct nat_row *const *rows,
+static inline void expect_verified(struct nat_datapath *datapath, struct nat_row *const *rows,
                                    size_t count)
 {
     CLEANUP(nat_differences_done) nat_difference_list list = { 0 };
@@ -116,29 +118,29 @@ static inline void expect_verified(struct nat_plane *plane, struct nat_row *cons
         if (rows[i])
             assert_int_equal(sorted_put(&table, &rows[i]), 0);
     }
-    assert_int_equal(nat_plane_verify(plane, &table, &list), 0);
+    assert_int_equal(nat_datapath_verify(datapath, &table, &list), 0);
     sorted_each(struct nat_row *, row, &table)
-        assert_int_equal(nat_plane_verify_row(plane, *row, &list), 0);
+        assert_int_equal(nat_datapath_verify_row(datapath, *row, &list), 0);
     vec_each(const struct nat_difference, it, &list)
         print_message("# %s: %s\n", it->service, it->text);
     assert_int_equal(list.count, 0);
     sorted_done(&table);
 }
 
-static inline void dump_port(struct nat_plane *plane, uint32_t service, uint32_t port,
+static inline void dump_port(struct nat_datapath *datapath, uint32_t service, uint32_t port,
                              struct text *text)
 {
     uint8_t family;
     enum protocol protocol;
     uint16_t number;
-    if (!nat_plane_port(plane, port, &family, &protocol, &number))
+    if (!nat_datapath_port(datapath, port, &family, &protocol, &number))
         return;
-    uint32_t bank = nat_service_bank(plane, service);
+    uint32_t bank = nat_service_bank(datapath, service);
     text_addf(text, " port IPv%u %u/%s %012llx", family, number, protocol_name(protocol),
-              (unsigned long long)plane->ports[port * NAT_BANKS + bank].outcomes);
+              (unsigned long long)datapath->ports[port * NAT_BANKS + bank].outcomes);
     for (int set = 0; set < NAT_SETS; set++) {
         nat_endpoint_list list = { 0 };
-        assert_int_equal(nat_plane_set_endpoints(plane, service, port, set, &list), 0);
+        assert_int_equal(nat_datapath_set_endpoints(datapath, service, port, set, &list), 0);
         text_add(text, set ? " local" : " cluster");
         vec_each(const struct nat_endpoint, it, &list) {
             char address[IP_STRLEN];
@@ -149,70 +151,70 @@ static inline void dump_port(struct nat_plane *plane, uint32_t service, uint32_t
 }
 
 /* What packets to one Service would find. */
-static inline void dump_service(struct nat_plane *plane, const struct nat_installed *installed,
-                                struct text *text)
+static inline void dump_service(struct nat_datapath *datapath,
+                                const struct nat_installed *installed, struct text *text)
 {
-    uint64_t word = plane->services[installed->id];
+    uint64_t word = datapath->services[installed->id];
     text_addf(text, "%s %llx\n", installed->name,
               (unsigned long long)(word & 0xffffffff & ~NAT_SERVICE_BANK));
     vec_each(const struct nat_entry, entry, &installed->entries) {
         char key[NAT_KEY_STRLEN];
         struct nat_frontend_value value;
-        if (nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value) < 0 ||
+        if (nat_table_get(datapath, NAT_MAP_FRONTENDS, &entry->key, &value) < 0 ||
             value.service != installed->id)
             continue;
         text_addf(text, "  %s kind %u", nat_key_str(&entry->key, key), value.kind);
-        dump_port(plane, installed->id, value.port, text);
+        dump_port(datapath, installed->id, value.port, text);
         text_add(text, "\n");
     }
-    uint32_t bank = nat_service_bank(plane, installed->id);
+    uint32_t bank = nat_service_bank(datapath, installed->id);
     vec_each(const struct nat_range_key, range, &installed->ranges[bank]) {
         struct ip address = nat_addr_ip(&range->addr);
         char buffer[IP_STRLEN];
-        bool there = nat_range_is_there(plane, range, installed->id, bank);
+        bool there = nat_range_is_there(datapath, range, installed->id, bank);
         text_addf(text, "  range %s/%u%s\n", ip_str(&address, buffer), range->prefixlen,
                   there ? "" : " is missing");
     }
 }
 
 /* All Services. The caller frees it. */
-static inline char *plane_dump(struct nat_plane *plane)
+static inline char *datapath_dump(struct nat_datapath *datapath)
 {
     AUTOTEXT struct text text = { 0 };
-    sorted_each(struct nat_installed *, installed, &plane->installed)
-        dump_service(plane, *installed, &text);
+    sorted_each(struct nat_installed *, installed, &datapath->installed)
+        dump_service(datapath, *installed, &text);
     text_add(&text, "");
     char *dump = text_take(&text);
     return dump ? dump : strdup("");
 }
 
-static inline void expect_dump(struct nat_plane *plane, const char *wanted)
+static inline void expect_dump(struct nat_datapath *datapath, const char *wanted)
 {
-    AUTOFREE char *dump = plane_dump(plane);
+    AUTOFREE char *dump = datapath_dump(datapath);
     assert_string_equal(dump, wanted);
 }
 
 /* The first port of a Service, in the bank in force. */
-static inline struct nat_port_value *port_of(struct nat_plane *plane,
+static inline struct nat_port_value *port_of(struct nat_datapath *datapath,
                                              const struct nat_installed *installed)
 {
-    return &plane->ports[installed->ports.items[0].id * NAT_BANKS +
-                         nat_service_bank(plane, installed->id)];
+    return &datapath->ports[installed->ports.items[0].id * NAT_BANKS +
+                            nat_service_bank(datapath, installed->id)];
 }
 
 static inline struct nat_endpoint_value *
-endpoint_of(struct nat_plane *plane, const struct nat_installed *installed, size_t n)
+endpoint_of(struct nat_datapath *datapath, const struct nat_installed *installed, size_t n)
 {
-    return &plane->endpoints[installed->endpoints.items[n]];
+    return &datapath->endpoints[installed->endpoints.items[n]];
 }
 
 /* All of them are told of d/web, or of no Service. */
-static inline size_t count_differences(struct nat_plane *plane, struct nat_row *row)
+static inline size_t count_differences(struct nat_datapath *datapath, struct nat_row *row)
 {
     CLEANUP(nat_differences_done) nat_difference_list list = { 0 };
     struct sorted table = SORTED(struct nat_row *, nat_row_cmp);
     assert_int_equal(sorted_put(&table, &row), 0);
-    assert_int_equal(nat_plane_verify(plane, &table, &list), 0);
+    assert_int_equal(nat_datapath_verify(datapath, &table, &list), 0);
     sorted_done(&table);
     vec_each(const struct nat_difference, it, &list) {
         assert_true(*it->text);

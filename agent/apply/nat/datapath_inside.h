@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plane itself, for the files that make it up and for their tests. Others take plane.h. */
+/* The datapath itself, for the files that make it up and for their tests. Others take datapath.h.
+ */
 #pragma once
 
 #include <stdbool.h>
 
+#include "apply/nat/datapath.h"
 #include "apply/nat/flows/sweep.h"
 #include "apply/nat/maps/maps.h"
-#include "apply/nat/plane.h"
 #include "apply/nat/services/ids.h"
 #include "apply/nat/services/installed.h"
 #include "apply/nat/services/share.h"
@@ -15,12 +16,12 @@
 
 struct nat_programs;
 
-struct nat_plane {
+struct nat_datapath {
     struct nat_programs *live, *twin;
     struct nat_programs *bare; /* of interfaces without an Ethernet header; NULL: not needed yet */
     int bare_error;            /* why they can't be loaded: that is not tried again */
     char *pins;                /* the folder of this layout's maps; NULL: nothing is pinned */
-    char *root;                /* nat_plane_options.pins */
+    char *root;                /* nat_datapath_options.pins */
     int64_t pins_well_ns;      /* the folder's last change, when all pins were there; 0: look */
     unsigned pins_looks;       /* since they were gone through */
     struct nat_map maps[NAT_MAP_COUNT];
@@ -44,7 +45,7 @@ struct nat_plane {
     bool filter_litter;                  /* the filter has bits of what is gone */
     bool filter_refilling;               /* its idle half is being filled anew */
     struct nat_sweep sweep;
-    nat_clientless_judge *is_clientless; /* NULL: no gateway uses this plane */
+    nat_clientless_judge *is_clientless; /* NULL: no gateway uses this datapath */
     const void *clientless_context;
     const struct nat_flow_counter *counter; /* NULL: nobody counts a gateway's flows */
     void *counter_context;

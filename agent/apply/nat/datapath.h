@@ -20,9 +20,9 @@
 #include "plan/nat/nat_table.h"
 #include "status/nat_status.h"
 
-struct nat_plane;
+struct nat_datapath;
 
-struct nat_plane_options {
+struct nat_datapath_options {
     const char *pins; /* paths.bpf: on a bpf file system; NULL: nothing is pinned (tests) */
     uint32_t max_flows, max_services, max_endpoints; /* services.maps */
 };
@@ -32,59 +32,61 @@ struct nat_plane_options {
  * its contents are copied. A missing capability, kernel feature or bpf file system is a fault that
  * names it. Returns 0 or -errno.
  */
-int nat_plane_open(const struct nat_plane_options *options, struct nat_plane **ret_plane,
-                   struct faults *faults);
+int nat_datapath_open(const struct nat_datapath_options *options,
+                      struct nat_datapath **ret_datapath, struct faults *faults);
 /* Everything that is pinned stays. */
-void nat_plane_close(struct nat_plane *plane);
-DEFINE_CLEANUP(struct nat_plane *, nat_plane_close);
+void nat_datapath_close(struct nat_datapath *datapath);
+DEFINE_CLEANUP(struct nat_datapath *, nat_datapath_close);
 
 /*
  * To be called once the live programs are attached: copies the flows that the old programs have
- * entered in replaced maps since the plane was opened, and closes these maps. Returns 0 or -errno.
+ * entered in replaced maps since the datapath was opened, and closes these maps. Returns 0 or
+ * -errno.
  */
-int nat_plane_settle(struct nat_plane *plane);
+int nat_datapath_settle(struct nat_datapath *datapath);
 
 /* Writes "control". More networks than NAT_MAX_* are a fault. Returns 0 or -errno. */
-int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
-                  struct faults *faults);
+int nat_datapath_set(struct nat_datapath *datapath, const struct nat_settings *settings,
+                     struct faults *faults);
 /*
  * New masqueraded flows go through the stack, or past it. Those that are there stay on the path
  * that they began on. `xfrm`: what this node itself sends to endpoints elsewhere is forwarded by
  * the stack, so that policies of XFRM hold for it. `judged`: netfilter shall see clients; where it
  * need not, `xfrm` sees masqueraded packets with both addresses translated.
  */
-void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm, bool judged);
+void nat_datapath_set_path(struct nat_datapath *datapath, bool stack, bool xfrm, bool judged);
 /*
  * What comes in for load balancer and external addresses, or for node ports too, has these bits
  * added to its mark before the stack sees it; 0: none.
  */
-void nat_plane_set_mark(struct nat_plane *plane, uint32_t mark, bool node_ports);
+void nat_datapath_set_mark(struct nat_datapath *datapath, uint32_t mark, bool node_ports);
 /* Tells the programs the index and MAC of svc0; index 0: there is none. Returns 0. */
-int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6]);
+int nat_datapath_set_svc0(struct nat_datapath *datapath, uint32_t ifindex, const uint8_t mac[6]);
 /* Pins each map again whose pin somebody has removed: what a restart would lose else. */
-void nat_plane_keep_pins(struct nat_plane *plane, struct faults *faults);
+void nat_datapath_keep_pins(struct nat_datapath *datapath, struct faults *faults);
 /* Whether its folder is on a bpf file system: somebody may have unmounted it. */
-bool nat_plane_may_pin(const struct nat_plane *plane);
+bool nat_datapath_may_pin(const struct nat_datapath *datapath);
 /* Reads the kernel's ICMP rate limits (icmp_ratelimit, icmp_ratemask) again. Returns 0 or -errno.
  */
-int nat_plane_read_limits(struct nat_plane *plane);
+int nat_datapath_read_limits(struct nat_datapath *datapath);
 /*
  * This node's own addresses, sorted: endpoints with one of them are delivered here. To be called
  * before the first write; otherwise that finds every such endpoint of an earlier process to differ.
  * Returns 0 or -ENOMEM.
  */
-int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, size_t count);
+int nat_datapath_set_local(struct nat_datapath *datapath, const struct ip *addresses, size_t count);
 
 /* The source addresses for packets that leave an interface masqueraded (IP_NONE: none of that
  * family), and nat_interface_value.back. Returns 0 or -errno, as its reverse does. */
-int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const struct ip *v4,
-                            const struct ip *v6, uint32_t back);
-int nat_plane_remove_interface(struct nat_plane *plane, uint32_t ifindex);
+int nat_datapath_set_interface(struct nat_datapath *datapath, uint32_t ifindex, const struct ip *v4,
+                               const struct ip *v6, uint32_t back);
+int nat_datapath_remove_interface(struct nat_datapath *datapath, uint32_t ifindex);
 /* The tunnels that ask each packet's route for their other end: NAT_MAX_BY_ROUTE at the most. */
-void nat_plane_set_by_route(struct nat_plane *plane, const uint32_t *tunnels, size_t count);
+void nat_datapath_set_by_route(struct nat_datapath *datapath, const uint32_t *tunnels,
+                               size_t count);
 
 /* How many namespaces have Services, which decides about the share of each in the maps. */
-void nat_plane_set_pod_interfaces(struct nat_plane *plane, uint32_t count);
+void nat_datapath_set_pod_interfaces(struct nat_datapath *datapath, uint32_t count);
 
 /*
  * Makes the maps match the row, by difference; the Service changes as a whole. Returns 1 if
@@ -92,47 +94,50 @@ void nat_plane_set_pod_interfaces(struct nat_plane *plane, uint32_t count);
  * as it was (-ENOSPC: a map is full; -EDQUOT: it is nearly full, and the namespace has more of it
  * than its share; the fault names the map).
  */
-int nat_plane_write(struct nat_plane *plane, const struct nat_row *row, struct faults *faults);
+int nat_datapath_write(struct nat_datapath *datapath, const struct nat_row *row,
+                       struct faults *faults);
 /* Removes a Service: its UDP flows end, its TCP flows go on. Returns 1, 0 (there is none), -errno.
  */
-int nat_plane_remove(struct nat_plane *plane, const char *namespace, const char *name);
+int nat_datapath_remove(struct nat_datapath *datapath, const char *namespace, const char *name);
 
 /*
  * Says that somebody else may have changed hash tables: the next write of each Service asks them
  * for whatever is remembered of it, at the cost of some system calls a Service.
  */
-void nat_plane_doubt(struct nat_plane *plane);
+void nat_datapath_doubt(struct nat_datapath *datapath);
 
 /*
  * Calls `each` with every Service in the maps, in no order; anything but 0 ends the walk. It may
  * remove the Service that it is called with.
  */
-int nat_plane_each_service(struct nat_plane *plane,
-                           int (*each)(const char *namespace, const char *name, void *context),
-                           void *context);
+int nat_datapath_each_service(struct nat_datapath *datapath,
+                              int (*each)(const char *namespace, const char *name, void *context),
+                              void *context);
 
 /* The same with the Services that have entries of an address. Returns -ENODATA if there are no
  * Services at all in the maps: then they say nothing. */
-int nat_plane_each_owner(struct nat_plane *plane, const struct ip *ip,
-                         int (*each)(const char *namespace, const char *name, void *context),
-                         void *context);
+int nat_datapath_each_owner(struct nat_datapath *datapath, const struct ip *ip,
+                            int (*each)(const char *namespace, const char *name, void *context),
+                            void *context);
 
 /*
  * Appends every difference between the live maps and the rows (struct nat_row *, sorted). Returns 0
  * or -errno.
  */
-int nat_plane_verify(struct nat_plane *plane, const struct sorted *rows, nat_difference_list *list);
+int nat_datapath_verify(struct nat_datapath *datapath, const struct sorted *rows,
+                        nat_difference_list *list);
 /* The same for one Service only. */
-int nat_plane_verify_row(struct nat_plane *plane, const struct nat_row *row,
-                         nat_difference_list *list);
+int nat_datapath_verify_row(struct nat_datapath *datapath, const struct nat_row *row,
+                            nat_difference_list *list);
 
 /*
  * The descriptor of a hook's program, for attaching it; `bare`: for interfaces without an Ethernet
  * header, which loads these programs when they are first asked for. Borrowed. Or -errno.
  */
-int nat_plane_program(struct nat_plane *plane, enum nat_hook hook, bool bare);
+int nat_datapath_program(struct nat_datapath *datapath, enum nat_hook hook, bool bare);
 /* The kernel's id of that program; 0: the kernel does not say, or the program is not loaded. */
-uint32_t nat_plane_program_id(const struct nat_plane *plane, enum nat_hook hook, bool bare);
+uint32_t nat_datapath_program_id(const struct nat_datapath *datapath, enum nat_hook hook,
+                                 bool bare);
 
 /* ---- questions, answered from the live maps ---- */
 
@@ -162,8 +167,8 @@ struct nat_answer {
 };
 
 /* Returns 0 or -errno (-ENODEV: no such interface). */
-int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
-                    struct nat_answer *ret_answer);
+int nat_datapath_probe(struct nat_datapath *datapath, const struct nat_probe *probe,
+                       struct nat_answer *ret_answer);
 
 /* Half of a flow: what it does with the packets of its tuple. */
 struct nat_found_flow {
@@ -176,37 +181,39 @@ struct nat_found_flow {
     uint32_t idle_s;
 };
 /* Finds the flow with the probe's addresses, ports and protocol. False: there is none. */
-bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
-                         struct nat_found_flow *ret_flow);
+bool nat_datapath_find_flow(struct nat_datapath *datapath, const struct nat_probe *probe,
+                            struct nat_found_flow *ret_flow);
 /* Writes "namespace/name" of a service id, or "" if the id is nobody's. Returns 0 or -errno. */
-int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static NAT_NAME_MAX]);
+int nat_datapath_name(struct nat_datapath *datapath, uint32_t service,
+                      char buffer[static NAT_NAME_MAX]);
 /* All endpoints of a set, sorted, from the bank in force. Returns 0 or -ENOMEM. */
-int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t port,
-                            enum nat_set_kind set, nat_endpoint_list *ret_list);
+int nat_datapath_set_endpoints(struct nat_datapath *datapath, uint32_t service, uint32_t port,
+                               enum nat_set_kind set, nat_endpoint_list *ret_list);
 /* Family, protocol and number of a port id. False: the id is nobody's. */
-bool nat_plane_port(const struct nat_plane *plane, uint32_t port, uint8_t *ret_family,
-                    enum protocol *ret_protocol, uint16_t *ret_number);
+bool nat_datapath_port(const struct nat_datapath *datapath, uint32_t port, uint8_t *ret_family,
+                       enum protocol *ret_protocol, uint16_t *ret_number);
 
 /* Counters of a Service since its id was given, all stripes. False if it is not in the maps. */
-bool nat_plane_counters(struct nat_plane *plane, const char *namespace, const char *name,
-                        struct nat_counter *ret_counter);
+bool nat_datapath_counters(struct nat_datapath *datapath, const char *namespace, const char *name,
+                           struct nat_counter *ret_counter);
 
 /* All refusals that the programs have counted. Returns 0 or -errno. */
-int nat_plane_refusals(struct nat_plane *plane, nat_refusal_list *ret_list);
+int nat_datapath_refusals(struct nat_datapath *datapath, nat_refusal_list *ret_list);
 
 /* Calls `each` for at most `limit` flows; anything but 0 ends the walk. Returns 0 or -errno. */
-int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
-                        int (*each)(const struct nat_flow_view *flow, void *context),
-                        void *context);
+int nat_datapath_each_flow(struct nat_datapath *datapath, size_t limit,
+                           int (*each)(const struct nat_flow_view *flow, void *context),
+                           void *context);
 
 /* Says how full each map is; walks the hash tables to count. Returns how many maps there are. */
-size_t nat_plane_maps(struct nat_plane *plane, struct nat_map_use use[static NAT_MAP_COUNT]);
+size_t nat_datapath_maps(struct nat_datapath *datapath,
+                         struct nat_map_use use[static NAT_MAP_COUNT]);
 
 /* Whether a flow of an egress gateway has no client any more, so that it is over. */
 typedef bool nat_clientless_judge(const struct nat_flow *flow, const void *context);
-/* A gateway's flows are in this plane, and judged so. NULL: none are any more. */
-void nat_plane_set_clientless(struct nat_plane *plane, nat_clientless_judge *judge,
-                              const void *context);
+/* A gateway's flows are in this datapath, and judged so. NULL: none are any more. */
+void nat_datapath_set_clientless(struct nat_datapath *datapath, nat_clientless_judge *judge,
+                                 const void *context);
 
 /* Who looks at a gateway's flows as the sweep comes by them. A round that fails has no end. */
 struct nat_flow_counter {
@@ -214,34 +221,35 @@ struct nat_flow_counter {
     void (*end)(void *context, int64_t now_ms);
 };
 /* NULL: nobody does any more. `counter` is borrowed. */
-void nat_plane_set_counter(struct nat_plane *plane, const struct nat_flow_counter *counter,
-                           void *context);
+void nat_datapath_set_counter(struct nat_datapath *datapath, const struct nat_flow_counter *counter,
+                              void *context);
 
 /*
  * One slice of the sweep over "flows", which removes flows that are over. `ret_next_ms`: the time
  * until the next call (short during a round, long when there are no flows). Returns the number of
  * flows that were removed, or -errno.
  */
-int nat_plane_sweep(struct nat_plane *plane, int64_t now_mono_ms, int64_t *ret_next_ms);
+int nat_datapath_sweep(struct nat_datapath *datapath, int64_t now_mono_ms, int64_t *ret_next_ms);
 
 /*
  * How many flows a drain still waits for: TCP connections that their clients have not ended, of all
- * services, or of the egress gateway that uses this plane. Where there are many flows this is the
- * count of the last round of the sweep.
+ * services, or of the egress gateway that uses this datapath. Where there are many flows this is
+ * the count of the last round of the sweep.
  */
-uint64_t nat_plane_established(const struct nat_plane *plane, bool of_egress);
+uint64_t nat_datapath_established(const struct nat_datapath *datapath, bool of_egress);
 
 /* How many flows of each state the last round of the sweep has met. */
-void nat_plane_flow_states(const struct nat_plane *plane, uint64_t ret_count[static NAT_STATES]);
+void nat_datapath_flow_states(const struct nat_datapath *datapath,
+                              uint64_t ret_count[static NAT_STATES]);
 /* What the programs have done for want of room, since the maps were made. */
-void nat_plane_pressure(const struct nat_plane *plane, struct nat_pressure *ret_pressure);
+void nat_datapath_pressure(const struct nat_datapath *datapath, struct nat_pressure *ret_pressure);
 
 /*
- * How many packets each hook has seen since the plane was opened, on all interfaces and processors.
- * Returns 0 or -errno.
+ * How many packets each hook has seen since the datapath was opened, on all interfaces and
+ * processors. Returns 0 or -errno.
  */
-int nat_plane_seen(const struct nat_plane *plane, uint64_t ret_packets[static NAT_HOOKS]);
+int nat_datapath_seen(const struct nat_datapath *datapath, uint64_t ret_packets[static NAT_HOOKS]);
 
 /* Removes the maps that are pinned below `pins`, of each layout. Returns their number, or -errno.
  */
-int nat_plane_unpin(const char *pins);
+int nat_datapath_unpin(const char *pins);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plane itself, for the files that make it up. Others take plane.h. */
+/* The datapath itself, for the files that make it up. Others take datapath.h. */
 #pragma once
 
 #include "apply/egress/client/policies.h"
+#include "apply/egress/datapath.h"
 #include "apply/egress/installed.h"
-#include "apply/egress/plane.h"
 
 struct egress_client_programs; /* of bpf/egress_client.skel.h */
 
-struct egress_plane {
+struct egress_datapath {
     struct egress_client_programs *programs;
     struct egress_client_programs *twin; /* client_twin.h; NULL: nobody has asked yet */
     struct egress_client_programs *bare; /* of uplinks without Ethernet headers; NULL: not needed */

@@ -18,35 +18,38 @@
 #include "bpf/egress_abi.h"
 #include "plan/egress/egress_table.h"
 
-struct egress_plane;
+struct egress_datapath;
 
 /*
  * Loads the programs, opens or creates the maps. `pins`: paths.bpf; NULL: nothing is pinned
  * (tests). A missing capability or bpf file system is a fault that names it. Returns 0 or -errno.
  */
-int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct faults *faults);
+int egress_datapath_open(const char *pins, struct egress_datapath **ret_datapath,
+                         struct faults *faults);
 /* Everything that is pinned stays. */
-void egress_plane_close(struct egress_plane *plane);
-DEFINE_CLEANUP(struct egress_plane *, egress_plane_close);
+void egress_datapath_close(struct egress_datapath *datapath);
+DEFINE_CLEANUP(struct egress_datapath *, egress_datapath_close);
 
 /* Removes the pins of all maps. Returns their number, or -errno. */
-int egress_plane_unpin(const char *pins);
+int egress_datapath_unpin(const char *pins);
 /* Pins maps again whose pins somebody has removed. */
-void egress_plane_keep_pins(const struct egress_plane *plane, struct faults *faults);
+void egress_datapath_keep_pins(const struct egress_datapath *datapath, struct faults *faults);
 
 /* The descriptor of a hook's program, borrowed, or -errno; and the kernel's id of it, or 0. `bare`:
- * as nat_plane_program(); of pods' hooks there is none. */
-int egress_plane_program(struct egress_plane *plane, enum nat_hook hook, bool bare);
-uint32_t egress_plane_program_id(struct egress_plane *plane, enum nat_hook hook, bool bare);
+ * as nat_datapath_program(); of pods' hooks there is none. */
+int egress_datapath_program(struct egress_datapath *datapath, enum nat_hook hook, bool bare);
+uint32_t egress_datapath_program_id(struct egress_datapath *datapath, enum nat_hook hook,
+                                    bool bare);
 
 struct egress_settings {
     uint16_t port;     /* of FoU */
     bool hold_unknown; /* pods that are not in the tables may only speak to the cluster */
     bool pod_tunnels;  /* pods may wrap for gateways by themselves */
 };
-void egress_plane_set(struct egress_plane *plane, const struct egress_settings *settings);
-/* As nat_plane_set_by_route(). */
-void egress_plane_set_by_route(struct egress_plane *plane, const uint32_t *tunnels, size_t count);
+void egress_datapath_set(struct egress_datapath *datapath, const struct egress_settings *settings);
+/* As nat_datapath_set_by_route(). */
+void egress_datapath_set_by_route(struct egress_datapath *datapath, const uint32_t *tunnels,
+                                  size_t count);
 
 /* What the maps shall hold; all borrowed. */
 struct egress_wanted {
@@ -65,29 +68,29 @@ struct egress_wanted {
  * and what goes, the other way round. Returns the number of entries that were written, or -errno
  * with a fault: what was written until then stays, and the next call goes on.
  */
-int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *wanted,
-                       struct faults *faults);
+int egress_datapath_write(struct egress_datapath *datapath, const struct egress_wanted *wanted,
+                          struct faults *faults);
 
 /*
  * The same for these addresses alone: their pods are those of `pods`, or none. All else stands as
  * it was written last.
  */
-int egress_plane_write_pods(struct egress_plane *plane, const struct sorted *pods,
-                            const ip_list *addresses, bool may_remove, struct faults *faults);
+int egress_datapath_write_pods(struct egress_datapath *datapath, const struct sorted *pods,
+                               const ip_list *addresses, bool may_remove, struct faults *faults);
 
 /*
  * The ports of bridges that addresses of pods were found behind (struct egress_home by
- * egress_home_cmp()), which count with what is written from now on. Borrowed as long as the plane
- * is open.
+ * egress_home_cmp()), which count with what is written from now on. Borrowed as long as the
+ * datapath is open.
  */
 struct egress_home {
     struct ip address;
     uint32_t port; /* its ifindex */
 };
 int egress_home_cmp(const void *a, const void *b); /* by address */
-void egress_plane_set_homes(struct egress_plane *plane, const struct sorted *homes);
+void egress_datapath_set_homes(struct egress_datapath *datapath, const struct sorted *homes);
 /* What is written of an address, also by an earlier agent; 0: none. */
-uint32_t egress_plane_port_of(const struct egress_plane *plane, const struct ip *address);
+uint32_t egress_datapath_port_of(const struct egress_datapath *datapath, const struct ip *address);
 
 /* What the maps remember of a gateway, from this agent or an earlier one. */
 enum egress_gateway_memory {
@@ -96,5 +99,5 @@ enum egress_gateway_memory {
     EGRESS_MEMORY_STALE,    /* and said that it learns of no new clients, */
     EGRESS_MEMORY_SILENT,   /* but not of late */
 };
-enum egress_gateway_memory egress_plane_memory(const struct egress_plane *plane,
-                                               const struct ip *gateway);
+enum egress_gateway_memory egress_datapath_memory(const struct egress_datapath *datapath,
+                                                  const struct ip *gateway);
