@@ -132,7 +132,7 @@ int source_load_kubeconfig(const struct agent *agent, struct kube_config **ret_k
 /* The generation up to which the source's events are in the store. The context is the agent. */
 uint64_t source_loaded_generation(void *context);
 /* Looks for what the source may have missed; likewise. */
-void source_doubt(void *context);
+void source_invalidate(void *context);
 
 /* ---- part_pools.c ---- */
 

@@ -91,13 +91,13 @@ static void configure_consul(struct agent *agent)
     close_consul(agent);
     begin(agent);
     if (agent->consul)
-        consul_keeper_doubt(agent->consul);
+        consul_keeper_invalidate(agent->consul);
 }
 
 static void follow_pass(struct agent *agent)
 {
     if (agent->consul)
-        consul_keeper_doubt(agent->consul);
+        consul_keeper_invalidate(agent->consul);
 }
 
 const struct part part_consul = {

@@ -70,7 +70,7 @@ static int open_schedule(struct agent *agent)
         .kernel = agent->kernel,
         .status = &agent->status,
         .loaded_generation = source_loaded_generation,
-        .doubt = source_doubt,
+        .doubt = source_invalidate,
         .prepare = prepare,
         .passed = agent->passed,
         .context = agent,

@@ -185,7 +185,7 @@ uint64_t source_loaded_generation(void *context)
 }
 
 /* What inotify cannot tell of: a change behind a link that leads out of the folder. */
-void source_doubt(void *context)
+void source_invalidate(void *context)
 {
     struct agent *agent = context;
     if (agent->manifests)
@@ -242,7 +242,7 @@ static void reload_kubeconfig(struct agent *agent)
 
 static void reload_source(struct agent *agent)
 {
-    source_doubt(agent);
+    source_invalidate(agent);
     if (agent->kube && agent->config->source.kubeconfig)
         reload_kubeconfig(agent);
 }

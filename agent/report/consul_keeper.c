@@ -431,7 +431,7 @@ static void on_time(void *context)
         take_turn(keeper);
 }
 
-void consul_keeper_doubt(struct consul_keeper *keeper)
+void consul_keeper_invalidate(struct consul_keeper *keeper)
 {
     keeper->dirty = true;
     bool waits = keeper->backoff.delay_ms > 0; /* after a failure, or writes */

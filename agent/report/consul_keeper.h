@@ -30,7 +30,7 @@ int consul_keeper_new(const struct consul_keeper_options *options,
                       struct consul_keeper **ret_keeper);
 
 /* Something that the plan depends on may have changed. */
-void consul_keeper_doubt(struct consul_keeper *keeper);
+void consul_keeper_invalidate(struct consul_keeper *keeper);
 
 /* What is registered stays. */
 void consul_keeper_free(struct consul_keeper *keeper);

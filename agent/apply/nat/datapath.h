@@ -104,7 +104,7 @@ int nat_datapath_remove(struct nat_datapath *datapath, const char *namespace, co
  * Says that somebody else may have changed hash tables: the next write of each Service asks them
  * for whatever is remembered of it, at the cost of some system calls a Service.
  */
-void nat_datapath_doubt(struct nat_datapath *datapath);
+void nat_datapath_invalidate(struct nat_datapath *datapath);
 
 /*
  * Calls `each` with every Service in the maps, in no order; anything but 0 ends the walk. It may

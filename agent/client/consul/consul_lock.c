@@ -358,7 +358,7 @@ const struct consul_lock_counts *consul_lock_counts(const struct consul_lock *lo
     return &lock->counts;
 }
 
-void consul_lock_doubt(struct consul_lock *lock)
+void consul_lock_invalidate(struct consul_lock *lock)
 {
     if (lock->request || !lock->held)
         return;

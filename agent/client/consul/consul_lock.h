@@ -55,7 +55,7 @@ struct consul_lock_counts {
 const struct consul_lock_counts *consul_lock_counts(const struct consul_lock *lock);
 
 /* A transaction says that the session holds the lock no more. */
-void consul_lock_doubt(struct consul_lock *lock);
+void consul_lock_invalidate(struct consul_lock *lock);
 
 /* A session that was not given back lives on for its time. */
 void consul_lock_free(struct consul_lock *lock);

@@ -287,7 +287,7 @@ static void note_conflict(struct consul_export *target, const struct consul_answ
     target->failed = true;
     target->status.conflicts++;
     if (strstr(text_str(&why), "session") || strstr(text_str(&why), "lock"))
-        consul_lock_doubt(target->lock);
+        consul_lock_invalidate(target->lock);
     set_error(target, text_str(&why),
               "it is read and written anew; if it stays, see who else writes below consul.prefix");
 }

@@ -255,7 +255,7 @@ static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_
     if (r < 0)
         return r;
     if (work->all)
-        nat_datapath_doubt(engine->datapath);
+        nat_datapath_invalidate(engine->datapath);
     r = nat_paths_take_due(&engine->paths, &engine->rows, now_ms, &engine->to_prove);
     if (r < 0)
         return r;
@@ -270,7 +270,7 @@ static int write_and_prove(struct nat_engine *engine, struct round *round)
 {
     CLEANUP(service_proofs_done) service_proof_list changes = { 0 };
     if (engine->node.moved && !engine->node.attached) {
-        int r = nat_proving_doubt(engine, &round->touched);
+        int r = nat_proving_invalidate(engine, &round->touched);
         if (r < 0)
             return r;
     }

@@ -188,7 +188,7 @@ static void add_fault(struct route_engine *engine, const struct ip *address, siz
 }
 
 /* An address that came may be led away by what was there before it. */
-static int doubt_rows(struct shadowed *shadowed, const struct route_work *work)
+static int invalidate_rows(struct shadowed *shadowed, const struct route_work *work)
 {
     if (work->addresses.count > NETS_MAX) {
         shadowed->all = true;
@@ -207,7 +207,7 @@ int shadowed_judge(struct route_engine *engine, const struct route_work *work, i
     struct shadowed *shadowed = &engine->shadowed;
     const struct node_facts facts = route_facts_now(engine);
     AUTOFAULTS struct faults faults = { 0 };
-    if (doubt_rows(shadowed, work) < 0)
+    if (invalidate_rows(shadowed, work) < 0)
         return -ENOMEM;
     shadowed->all |= work->all;
     if (!facts.nat_svc0) {

@@ -368,7 +368,7 @@ static void a_lost_hook_takes_all_back_at_once(void **state)
     add_due(engine, "two", 2);
     (void)slice(engine);
     engine->node.attached = false;
-    assert_int_equal(nat_proving_doubt(engine, &changed), 0);
+    assert_int_equal(nat_proving_invalidate(engine, &changed), 0);
     assert_int_equal(changed.count, 2);
     assert_true(!is_proved(engine, 1) && !is_proved(engine, 2));
     vec_done(&changed);

@@ -307,7 +307,7 @@ void nat_datapath_set_pod_interfaces(struct nat_datapath *datapath, uint32_t cou
     datapath->pod_interfaces = count;
 }
 
-void nat_datapath_doubt(struct nat_datapath *datapath)
+void nat_datapath_invalidate(struct nat_datapath *datapath)
 {
     sorted_each(struct nat_installed *, installed, &datapath->installed) {
         (*installed)->doubted = true;

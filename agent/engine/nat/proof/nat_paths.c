@@ -26,7 +26,7 @@ static struct nat_path_change *find(struct nat_paths *paths, const struct prefix
     return NULL;
 }
 
-static void doubt_all(struct nat_paths *paths, int64_t now_ms)
+static void invalidate_all(struct nat_paths *paths, int64_t now_ms)
 {
     if (!paths->all_ms)
         paths->all_ms = MAX(now_ms + NAT_PATH_SETTLE_MS,
@@ -51,7 +51,7 @@ static int note(struct nat_paths *paths, const struct path_change *change, int64
         return 0;
     }
     if (paths->doubts.count >= NAT_PATHS_MAX) {
-        doubt_all(paths, now_ms);
+        invalidate_all(paths, now_ms);
         return 0;
     }
     return vec_push(&paths->doubts, fresh);
@@ -65,7 +65,7 @@ int nat_paths_hear(struct nat_paths *paths, const struct kernel_events *events, 
             r = note(paths, change, now_ms);
     }
     if (events->many_paths)
-        doubt_all(paths, now_ms);
+        invalidate_all(paths, now_ms);
     if (events->other_rules) /* seldom: any packet may go another way now */
         paths->all_ms = MAX(now_ms + NAT_PATH_SETTLE_MS, paths->all_last_ms + NAT_PATHS_RULES_MS);
     return r;

@@ -108,7 +108,8 @@ int nat_proofs_disinherit(const struct nat_proofs *proofs, service_proof_list *c
     return r;
 }
 
-int nat_proofs_doubt(const struct nat_proofs *proofs, const char *why, service_proof_list *changes)
+int nat_proofs_invalidate(const struct nat_proofs *proofs, const char *why,
+                          service_proof_list *changes)
 {
     int r = 0;
     sorted_each(const struct service_proof, proof, &proofs->of_services) {

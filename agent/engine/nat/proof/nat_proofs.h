@@ -46,7 +46,8 @@ bool nat_proofs_is_inherited(const struct nat_proofs *proofs, const struct ip *a
 /* Ends all inherited proofs that are left. Returns 0 or -ENOMEM. */
 int nat_proofs_disinherit(const struct nat_proofs *proofs, service_proof_list *changes);
 /* Takes back every proof: some hook lacks our program. Returns 0 or -ENOMEM. */
-int nat_proofs_doubt(const struct nat_proofs *proofs, const char *why, service_proof_list *changes);
+int nat_proofs_invalidate(const struct nat_proofs *proofs, const char *why,
+                          service_proof_list *changes);
 void service_proofs_done(service_proof_list *changes);
 
 /* How many addresses are proved, and how many are not. */

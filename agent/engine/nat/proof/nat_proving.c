@@ -159,10 +159,10 @@ int nat_proving_slice(struct nat_engine *engine, service_proof_list *changes)
     return r;
 }
 
-int nat_proving_doubt(struct nat_engine *engine, ip_list *changed)
+int nat_proving_invalidate(struct nat_engine *engine, ip_list *changed)
 {
     CLEANUP(service_proofs_done) service_proof_list changes = { 0 };
-    int r = nat_proofs_doubt(&engine->proofs, no_hook, &changes);
+    int r = nat_proofs_invalidate(&engine->proofs, no_hook, &changes);
     return r < 0 ? r : nat_proofs_commit(&engine->proofs, &changes, changed);
 }
 

@@ -23,7 +23,7 @@ bool nat_proving_goes_on(const struct nat_engine *engine);
 void nat_proving_end(struct nat_engine *engine);
 
 /* Takes back every proof: some hook lacks our program. Returns 0 or -ENOMEM. */
-int nat_proving_doubt(struct nat_engine *engine, ip_list *changed);
+int nat_proving_invalidate(struct nat_engine *engine, ip_list *changed);
 
 /* Takes back the proofs of addresses that a Service no longer has. Returns 0 or -ENOMEM. */
 int nat_proving_drop_lost(const struct nat_row *before, const struct nat_row *after,

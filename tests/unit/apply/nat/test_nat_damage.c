@@ -169,10 +169,10 @@ static void doubt_finds_what_is_missing(void **state)
     expect_write(datapath, row, 1);
     take_entry(datapath, installed_of(datapath, "d/web"));
     expect_write(datapath, row, 0); /* it remembers */
-    nat_datapath_doubt(datapath);
+    nat_datapath_invalidate(datapath);
     expect_write(datapath, row, 1);
     expect_verified(datapath, &row, 1);
-    nat_datapath_doubt(datapath);
+    nat_datapath_invalidate(datapath);
     expect_write(datapath, row, 0);
 }
 
