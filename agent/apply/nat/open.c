@@ -84,7 +84,7 @@ int nat_datapath_open(const struct nat_datapath_options *options,
 }
 
 /* What is wrong goes to the log: the interface's own fault says that it is not served. */
-static int load_bare(struct nat_datapath *datapath)
+static int load_l3(struct nat_datapath *datapath)
 {
     AUTOFAULTS struct faults faults = { 0 };
     CLEANUP(nat_programs_closep) struct nat_programs *programs = NULL;
@@ -92,7 +92,7 @@ static int load_bare(struct nat_datapath *datapath)
     if (r == 0)
         r = nat_maps_share(datapath, programs);
     if (r == 0)
-        r = nat_programs_load(programs, NAT_PROGRAMS_BARE, &faults);
+        r = nat_programs_load(programs, NAT_PROGRAMS_L3, &faults);
     if (r == 0)
         datapath->bare = TAKE_PTR(programs);
     return r;
@@ -101,7 +101,7 @@ static int load_bare(struct nat_datapath *datapath)
 int nat_datapath_program(struct nat_datapath *datapath, enum nat_hook hook, bool bare)
 {
     if (bare && !datapath->bare && !datapath->bare_error)
-        datapath->bare_error = load_bare(datapath);
+        datapath->bare_error = load_l3(datapath);
     if (bare && datapath->bare_error)
         return datapath->bare_error;
     return nat_programs_fd(bare ? datapath->bare : datapath->live, hook);

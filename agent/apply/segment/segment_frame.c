@@ -13,7 +13,7 @@ enum {
     ETHERNET = 14,
     ARP = ETHERNET + 28,
     ICMP = ETHERNET + 40, /* where ICMPv6 begins */
-    BARE = ICMP + 24,     /* a solicitation or advertisement without options */
+    L3_ONLY = ICMP + 24,  /* a solicitation or advertisement without options */
     HOPS = 255,           /* no router has passed it on */
     ARP_REQUEST = 1,
     ARP_REPLY = 2,
@@ -89,12 +89,12 @@ static size_t build_solicitation(enum segment_word word, const struct ip *ip, co
     const uint8_t to[6] = { 0x33, 0x33, 0xff, ip->bytes[13], ip->bytes[14], ip->bytes[15] };
     memcpy(group + 13, ip->bytes + 13, 3);
     put_ethernet(frame, to, mac, ETH_P_IPV6);
-    put_ipv6(frame, BARE, nobody, group);
-    memset(frame + ICMP, 0, BARE - ICMP);
+    put_ipv6(frame, L3_ONLY, nobody, group);
+    memset(frame + ICMP, 0, L3_ONLY - ICMP);
     frame[ICMP] = SOLICITATION;
     frame[ICMP + RESERVED] = word == SEGMENT_SEARCH;
     memcpy(frame + ICMP + 8, ip->bytes, 16);
-    return BARE;
+    return L3_ONLY;
 }
 
 static size_t build_advertisement(const struct ip *ip, const uint8_t *mac, const uint8_t *to,
@@ -106,9 +106,9 @@ static size_t build_advertisement(const struct ip *ip, const uint8_t *mac, const
     frame[ICMP] = ADVERTISEMENT;
     frame[ICMP + 4] = OVERRIDE;
     memcpy(frame + ICMP + 8, ip->bytes, 16);
-    frame[BARE] = TARGET_MAC;
-    frame[BARE + 1] = 1;
-    memcpy(frame + BARE + 2, mac, 6);
+    frame[L3_ONLY] = TARGET_MAC;
+    frame[L3_ONLY + 1] = 1;
+    memcpy(frame + L3_ONLY + 2, mac, 6);
     return SEGMENT_FRAME_MAX;
 }
 
@@ -169,7 +169,7 @@ static bool parse_arp(const uint8_t *frame, size_t length, struct segment_claim 
 static void find_mac(const uint8_t *frame, size_t length, uint8_t mac[static 6])
 {
     memcpy(mac, frame + 6, 6);
-    for (size_t at = BARE; at + 8 <= length && frame[at + 1] > 0; at += 8u * frame[at + 1]) {
+    for (size_t at = L3_ONLY; at + 8 <= length && frame[at + 1] > 0; at += 8u * frame[at + 1]) {
         if (frame[at] == TARGET_MAC && frame[at + 1] == 1) {
             memcpy(mac, frame + at + 2, 6);
             return;
@@ -179,11 +179,11 @@ static void find_mac(const uint8_t *frame, size_t length, uint8_t mac[static 6])
 
 static bool parse_neighbour(const uint8_t *frame, size_t length, struct segment_claim *claim)
 {
-    if (length < BARE)
+    if (length < L3_ONLY)
         return false;
     size_t whole = ICMP + ((size_t)frame[ETHERNET + 4] << 8 | frame[ETHERNET + 5]);
     if (frame[ETHERNET] >> 4 != 6 || frame[ETHERNET + 6] != ICMPV6 || frame[ETHERNET + 7] != HOPS ||
-        whole < BARE || whole > length || frame[ICMP + 1] != 0 || sum_of(frame, whole) != 0xffff)
+        whole < L3_ONLY || whole > length || frame[ICMP + 1] != 0 || sum_of(frame, whole) != 0xffff)
         return false;
     claim->is_probe = frame[ICMP] == SOLICITATION;
     if (frame[ICMP] != ADVERTISEMENT &&
@@ -192,7 +192,7 @@ static bool parse_neighbour(const uint8_t *frame, size_t length, struct segment_
     claim->is_search = claim->is_probe && frame[ICMP + RESERVED] == 1;
     claim->ip.family = IP_V6;
     memcpy(claim->ip.bytes, frame + ICMP + 8, 16);
-    find_mac(frame, claim->is_probe ? BARE : whole, claim->mac);
+    find_mac(frame, claim->is_probe ? L3_ONLY : whole, claim->mac);
     return true;
 }
 

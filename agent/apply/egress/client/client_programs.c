@@ -17,7 +17,7 @@
 
 DEFINE_CLEANUP(struct egress_client_programs *, egress_client_programs__destroy);
 
-static int load_bare(struct egress_datapath *datapath)
+static int load_l3(struct egress_datapath *datapath)
 {
     CLEANUP(egress_client_programs__destroyp)
     struct egress_client_programs *bare = egress_client_programs__open();
@@ -39,7 +39,7 @@ static int load_bare(struct egress_datapath *datapath)
 static int guard_fd(struct egress_datapath *datapath, bool bare)
 {
     if (bare && !datapath->bare && !datapath->bare_error)
-        datapath->bare_error = load_bare(datapath);
+        datapath->bare_error = load_l3(datapath);
     if (bare && datapath->bare_error)
         return datapath->bare_error;
     return bpf_program__fd((bare ? datapath->bare : datapath->programs)->progs.client_guard);

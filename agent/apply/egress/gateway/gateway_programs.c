@@ -32,7 +32,7 @@ int egress_gate_share(const struct egress_gate *gate, struct egress_gateway_prog
     return 0;
 }
 
-static int load_bare(struct egress_gate *gate)
+static int load_l3(struct egress_gate *gate)
 {
     CLEANUP(egress_gateway_programs__destroyp)
     struct egress_gateway_programs *bare = egress_gateway_programs__open();
@@ -54,7 +54,7 @@ static int load_bare(struct egress_gate *gate)
 int egress_gate_program(struct egress_gate *gate, bool bare)
 {
     if (bare && !gate->bare && !gate->bare_error)
-        gate->bare_error = load_bare(gate);
+        gate->bare_error = load_l3(gate);
     if (bare && gate->bare_error)
         return gate->bare_error;
     return bpf_program__fd((bare ? gate->bare : gate->programs)->progs.gateway_in);

@@ -155,7 +155,7 @@ static int leave_out(struct nat_programs *programs, enum nat_programs_use use)
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(exits); i++) {
         if (use == NAT_PROGRAMS_TWIN)
             r = bpf_program__set_autoload(exits[i], false);
-        else if (use == NAT_PROGRAMS_BARE)
+        else if (use == NAT_PROGRAMS_L3)
             r = bpf_program__set_autoload(own[i], false);
     }
     return r;
@@ -170,7 +170,7 @@ int nat_programs_load(struct nat_programs *programs, enum nat_programs_use use,
         processors < 0 || processors > NAT_COUNTER_STRIPES;
     programs->rodata_filter->filter_words =
         bpf_map__value_size(programs->maps.filter) / sizeof(__u64) / 2;
-    if (use == NAT_PROGRAMS_BARE)
+    if (use == NAT_PROGRAMS_L3)
         programs->rodata_start->L3 = 0;
     int r = leave_out(programs, use);
     if (r < 0) {

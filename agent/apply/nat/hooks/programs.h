@@ -22,7 +22,7 @@ int nat_programs_open(struct nat_programs **ret_programs);
 enum nat_programs_use {
     NAT_PROGRAMS_LIVE,
     NAT_PROGRAMS_TWIN, /* answers and changes nothing (bpf/abi.h) */
-    NAT_PROGRAMS_BARE, /* live, for interfaces without an Ethernet header (bpf/packet/start.h) */
+    NAT_PROGRAMS_L3,   /* live, for interfaces without an Ethernet header (bpf/packet/start.h) */
 };
 
 /*
