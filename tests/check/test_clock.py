@@ -26,14 +26,14 @@ DECISIONS = {
     # restore is not noticed, and a node whose block another gets tells of it.
     "controller/elector.c": [
         "if (!status->seen && *record->holder && renewed_ms && clock_wall_ms() - renewed_ms > AGED_MS)",
-        "const struct lease_record wish = election_wish(&elector->election, clock_wall_ms());",
+        "const struct lease_record desired = election_desired(&elector->election, clock_wall_ms());",
         "election_release_again(&elector->election, &now, version, clock_wall_ms(), &record);",
         "if (!election_release(&elector->election, clock_wall_ms(), &record) ||",
     ],
     # What people read in a claim's Lease, by which this agent also knows what it wrote itself. Back: a record of
     # an earlier life with the very same millisecond would be taken for one of this.
     "segment/claim_turn.c": [
-        "enum lease_step step = lease_next(&claim->tenure, now_ms, clock_wall_ms());",
+        "enum lease_step step = lease_next(&claim->lease, now_ms, clock_wall_ms());",
     ],
     # The time in a condition of a BlockRequest, for people.
     "controller/pods/blocks_write.c": [
@@ -69,10 +69,10 @@ DECISIONS = {
     ],
     "engine/pods/pods_follow.c": ["clock_wall_ms());", "r = pods_memory_settle(pods, clock_wall_ms());"],
     "engine/pods/pods_state.c": [
-        "int r = pod_addresses_free(&pods->addresses, &tenant, clock_wall_ms());",
+        "int r = pod_addresses_free(&pods->addresses, &pod_interface, clock_wall_ms());",
     ],
     "engine/pods/pods_want.c": [
-        "(void)pod_addresses_free(&pods->addresses, &stay->tenant, clock_wall_ms());",
+        "(void)pod_addresses_free(&pods->addresses, &attachment->pod_interface, clock_wall_ms());",
         "const int64_t now_ms = clock_wall_ms();",  # forward: the least rest is over. Back: nothing is held up.
         "if (!pod_addresses_choose(&pods->addresses, clock_wall_ms(), pods->setup.config->pods.rest_ms,",
     ],

@@ -3,8 +3,7 @@
  * The job that gives Services of type LoadBalancer their addresses out of pools.
  *
  *   leads --> read the record of claims --> Services known up to where it speaks of --> decide
- *   decide (pools/allocator.h) --> claim what is new (address_claims.h) --> write the status of
- * Services
+ *   decide (pools/allocator.h) --> claim what is new (address_claims.h) --> write statuses
  *
  * The status of Services is the only store of what they have. The record of claims has what is on
  * its way there, which addresses rest, and the pools in force. A Service is told of an address only

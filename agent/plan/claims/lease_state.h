@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The right of one node to have an address on an interface: a lease, written as a Lease that all
- * nodes see. This is what one node knows of one Lease and does next, so that no two kernels ever
- * have the address at once.
+ * The right of one node to have an address on an interface: a lease, written as a Lease object that
+ * all nodes see. This is what one node knows of one Lease and does next, so that no two kernels
+ * ever have the address at once.
  *
  * What that rests on:
  *

@@ -51,7 +51,7 @@ static struct pod_seen *by_link(const struct pods_seen *seen, uint32_t ifindex)
     return NULL;
 }
 
-/* Of several routes of a family the first counts; an address that a second one names is a unowned.
+/* Of several routes of a family the first counts; an address that a second one names is unowned.
  */
 static bool take(struct pod_seen *entry, const struct ip *ip)
 {

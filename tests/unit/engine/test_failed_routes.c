@@ -267,7 +267,7 @@ static void a_rival_has_a_name(void **state)
             rival_note(&rival, writers[i], 10 * MINUTE_MS);
         rival_fault(&rival, &faults);
     }
-    AUTOFREE char *name = text_format("netlink port %d (test_engine_tro)", (int)getpid());
+    AUTOFREE char *name = text_format("netlink port %d (test_engine_fai)", (int)getpid());
     assert_int_equal(faults.list.count, 3);
     assert_string_equal(code_of(&faults.list.items[0]), "foreign-writer");
     assert_non_null(strstr(faults.list.items[0].message, name));
