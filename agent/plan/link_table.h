@@ -63,11 +63,11 @@ bool link_lacks_arp(const struct link *link);
 /* True if it is svc0, and made by us. */
 bool link_is_svc0(const struct link *link);
 
-/* What is known of a way; of the two in the middle `net` is all addresses of a family. */
-enum way_kind {
-    WAY_PLAIN,
+/* What is known of a path; of the two in the middle `net` is all addresses of a family. */
+enum path_kind {
+    PATH_PLAIN,
     PATH_DEFAULT, /* the family's default route leads there just now */
-    WAY_VIA,      /* some of its other routes do, by a router */
+    PATH_VIA,     /* some of its other routes do, by a router */
     PATH_ROUTER,  /* `net` is the router that a default route leads to just now, as a host */
 };
 
@@ -77,7 +77,7 @@ enum way_kind {
  */
 struct link_path {
     uint32_t ifindex;
-    enum way_kind kind;
+    enum path_kind kind;
     struct prefix net;
 };
 int link_path_cmp(const void *a, const void *b); /* ifindex, kind; to other routers first */

@@ -43,7 +43,7 @@ struct path_change {
     struct prefix net;
     enum way_fate {
         WAY_CAME,
-        WAY_WENT,
+        PATH_WENT,
         PATH_LINK_GONE, /* with the interface that it led by */
     } fate;
 };

@@ -46,7 +46,7 @@ int path_changes_of_link(struct kernel_events *events, const struct sorted *path
     if (!old || (old->up == link->up && old->unplugged == link->unplugged))
         return 0;
     return note_paths_by(events, paths, link->ifindex,
-                         link->up && !link->unplugged ? WAY_CAME : WAY_WENT);
+                         link->up && !link->unplugged ? WAY_CAME : PATH_WENT);
 }
 
 int path_changes_of_route(struct kernel_events *events, const struct nlmsghdr *message)
@@ -56,5 +56,5 @@ int path_changes_of_route(struct kernel_events *events, const struct nlmsghdr *m
         return 0;
     if (net.length == 0)
         net.ip.family = IP_NONE;
-    return note_path(events, &net, message->nlmsg_type == RTM_NEWROUTE ? WAY_CAME : WAY_WENT);
+    return note_path(events, &net, message->nlmsg_type == RTM_NEWROUTE ? WAY_CAME : PATH_WENT);
 }

@@ -122,7 +122,7 @@ static int add_router(struct sorted *paths, uint32_t ifindex, const struct heard
 {
     const struct link_path plain = { .ifindex = ifindex }, kind = {
         .ifindex = ifindex,
-        .kind = heard->net.length ? WAY_VIA : PATH_DEFAULT,
+        .kind = heard->net.length ? PATH_VIA : PATH_DEFAULT,
         .net.ip.family = heard->net.ip.family,
     };
     int fresh = add(paths, &plain), r = fresh < 0 ? fresh : add(paths, &kind);
@@ -223,18 +223,21 @@ bool paths_may_move(const struct sorted *paths, const struct sorted *links, cons
            sorted_find(paths, &(struct link_path){ .ifindex = link->ifindex });
 }
 
-/* What is told as it is. */
-static bool is_of_default(const struct link_path *path)
+/*
+ * What follows from it that an interface leads to routers at all stays; where default routes and
+ * those by a router lead is told as it is.
+ */
+static bool is_current(const struct link_path *path)
 {
-    return path->kind == PATH_DEFAULT || path->kind == PATH_ROUTER;
+    return path->kind != PATH_PLAIN;
 }
 
 /* Puts those of one table into the other; returns how many are new there, or -ENOMEM. */
-static int copy_defaults(const struct sorted *from, struct sorted *to)
+static int copy_current(const struct sorted *from, struct sorted *to)
 {
     int count = 0;
     sorted_each(const struct link_path, path, from) {
-        int r = is_of_default(path) ? add(to, path) : 0;
+        int r = is_current(path) ? add(to, path) : 0;
         if (r < 0)
             return r;
         count += r;
@@ -244,10 +247,10 @@ static int copy_defaults(const struct sorted *from, struct sorted *to)
 
 int paths_take_defaults(struct sorted *paths, const struct sorted *fresh)
 {
-    int changed = copy_defaults(fresh, paths);
+    int changed = copy_current(fresh, paths);
     for (size_t i = paths->count; changed >= 0 && i-- > 0;) {
         const struct link_path path = *(struct link_path *)sorted_at(paths, i);
-        if (!is_of_default(&path) || sorted_find(fresh, &path))
+        if (!is_current(&path) || sorted_find(fresh, &path))
             continue;
         sorted_remove(paths, &path);
         changed = 1;

@@ -5,7 +5,8 @@
  *
  * A way that was seen stays until its interface goes, or until everything is dumped again: what
  * interfaces are shall not follow each session of a routing daemon that flaps. Only where default
- * routes lead is told as it is (PATH_DEFAULT, PATH_ROUTER).
+ * routes lead is told as it is (PATH_DEFAULT, PATH_ROUTER), and whether there are routes by a
+ * router (PATH_VIA) as it was when a default route last came or went.
  */
 #pragma once
 

@@ -46,7 +46,7 @@ static bool is_peer(const struct kernel *kernel, const struct ip *ip)
 {
     const uint8_t bits = ip->family == IP_V4 ? 32 : 128;
     sorted_each(const struct link_path, path, kernel_paths(kernel)) {
-        if (path->kind != WAY_PLAIN || path->net.length != bits || !ip_equal(&path->net.ip, ip))
+        if (path->kind != PATH_PLAIN || path->net.length != bits || !ip_equal(&path->net.ip, ip))
             continue;
         const struct link *link = link_find(kernel_links(kernel), path->ifindex);
         if (link && link->peer_away)

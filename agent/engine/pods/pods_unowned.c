@@ -20,7 +20,7 @@ static bool is_suspect(const struct pods_engine *pods, const struct link_path *p
 {
     struct pod_interface pod_interface;
     const struct link *link = link_find(kernel_links(pods->setup.kernel), path->ifindex);
-    return path->kind == WAY_PLAIN && path->net.ip.family != IP_NONE &&
+    return path->kind == PATH_PLAIN && path->net.ip.family != IP_NONE &&
            path->net.length == ip_bits(&path->net.ip) && link && !link_is_svc0(link) &&
            !pod_interface_of_alias(link->alias, &pod_interface) &&
            pod_block_at(&pods->addresses, &path->net.ip);

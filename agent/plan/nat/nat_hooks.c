@@ -271,7 +271,7 @@ static struct outward look_outward(const struct link_facts *facts, uint8_t famil
     struct outward outward = { 0 };
     sorted_each(const struct link_path, path, facts->paths) {
         const struct link *link = link_find(facts->links, path->ifindex);
-        if (path->kind == WAY_PLAIN || path->net.ip.family != family || !link)
+        if (path->kind == PATH_PLAIN || path->net.ip.family != family || !link)
             continue;
         if (nat_is_uplink(facts, link))
             outward.by_uplink = true;

@@ -138,7 +138,7 @@ static struct routed routed_by(const struct link_facts *facts, const struct link
         const struct link_path *path = sorted_at(facts->paths, i);
         if (path->ifindex != link->ifindex)
             break;
-        if (path->kind == WAY_PLAIN) /* the others say so, too */
+        if (path->kind == PATH_PLAIN) /* the others say so, too */
             lead_to(facts, &path->net, &routed);
     }
     return routed;

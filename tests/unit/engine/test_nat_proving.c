@@ -271,7 +271,7 @@ static void rows_behind_a_lost_way_are_proved_again(void **state)
     const int64_t now_ms = START_US / 1000;
     (void)row_at(engine, "bad", 1);
     (void)row_at(engine, "good", 2);
-    hear_path(engine, 1, WAY_WENT, now_ms);
+    hear_path(engine, 1, PATH_WENT, now_ms);
     assert_int_equal(nat_paths_next_ms(&engine->paths), now_ms + NAT_PATH_SETTLE_MS);
     assert_int_equal(take_due(engine, now_ms), 0);
     assert_int_equal(take_due(engine, now_ms + NAT_PATH_SETTLE_MS), 1);
@@ -288,9 +288,9 @@ static void an_endpoint_that_goes_with_its_interface_has_a_grace(void **state)
     struct nat_engine *engine = *state;
     const int64_t now_ms = clock_mono_ms();
     struct nat_row *row = row_at(engine, "bad", 1);
-    hear_path(engine, 1, WAY_WENT, now_ms);
+    hear_path(engine, 1, PATH_WENT, now_ms);
     hear_path(engine, 1, PATH_LINK_GONE, now_ms);
-    hear_path(engine, 1, WAY_WENT, now_ms);
+    hear_path(engine, 1, PATH_WENT, now_ms);
     assert_int_equal(sorted_put(&engine->to_prove, &row), 0);
     (void)slice(engine);
     assert_int_equal(proofs, 0);

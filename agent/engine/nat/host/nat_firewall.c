@@ -230,7 +230,7 @@ static bool is_way_in(const struct nat_engine *engine, uint32_t uplink, uint8_t 
     struct link_path path = { .ifindex = uplink, .kind = PATH_DEFAULT, .net.ip.family = family };
     const struct sorted *paths = kernel_paths(engine->kernel);
     bool found = sorted_find(paths, &path);
-    path.kind = WAY_VIA;
+    path.kind = PATH_VIA;
     return found || sorted_find(paths, &path);
 }
 

@@ -119,7 +119,7 @@ static const struct nat_router *router_of(const struct nat_routers *routers, uin
 static bool has_way(const struct nat_engine *engine, uint8_t family)
 {
     sorted_each(const struct link_path, path, kernel_paths(engine->kernel)) {
-        if (path->net.ip.family == family && path->kind != WAY_PLAIN)
+        if (path->net.ip.family == family && path->kind != PATH_PLAIN)
             return true;
     }
     return false;

@@ -41,7 +41,7 @@ static int note(struct nat_paths *paths, const struct path_change *change, int64
     if (change->fate == PATH_LINK_GONE) {
         fresh.due_ms += NAT_PATH_GRACE_MS;
         fresh.grace = true;
-    } else if (change->fate == WAY_WENT) {
+    } else if (change->fate == PATH_WENT) {
         if (known && known->grace)
             return 0;
         fresh.due_ms += NAT_PATH_SETTLE_MS;

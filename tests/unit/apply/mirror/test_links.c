@@ -90,7 +90,7 @@ static void ways_are_followed(void **state)
     assert_int_equal(kernel_read(kernel), 0);
     assert_true(leads(kernel, "d0", NULL) && leads(kernel, "d1", "10.8.0.6/32"));
     assert_false(leads(kernel, "d1", "10.9.3.0/24"));
-    assert_int_equal(kernel_paths(kernel)->count, 5); /* one of them WAY_VIA */
+    assert_int_equal(kernel_paths(kernel)->count, 5); /* one of them PATH_VIA */
     assert_true(kernel_events(kernel)->links);
     kernel_events_done(kernel);
     run("ip route add 10.9.4.0/24 via 10.7.0.9"); /* nothing new */
@@ -110,13 +110,18 @@ static void ways_are_followed(void **state)
     assert_int_equal(kernel_paths(kernel)->count, 0);
 }
 
-static bool has_default(struct kernel *kernel, const char *name)
+static bool has_kind(struct kernel *kernel, const char *name, enum path_kind kind)
 {
     const struct link *link = link_named(kernel_links(kernel), name);
     const struct link_path path = { .ifindex = link ? link->ifindex : 0,
-                                    .kind = PATH_DEFAULT,
+                                    .kind = kind,
                                     .net.ip.family = IP_V4 };
     return sorted_find(kernel_paths(kernel), &path) != NULL;
+}
+
+static bool has_default(struct kernel *kernel, const char *name)
+{
+    return has_kind(kernel, name, PATH_DEFAULT);
 }
 
 /* Where default routes lead is told as it is; that an interface led outward once is kept. */
@@ -145,6 +150,31 @@ static void default_routes_are_followed(void **state)
                                                         it */
     assert_int_equal(kernel_read(kernel), 0);
     assert_false(has_default(kernel, "d1"));
+    run("ip link del d0");
+    assert_int_equal(kernel_read(kernel), 0);
+}
+
+/* A route by a router that went is none any more when the default route is missed. */
+static void routes_by_a_router_end_with_the_default_route(void **state)
+{
+    const struct kernel_scope scope = { .links = true, .paths = true };
+    CLEANUP(kernel_closep) struct kernel *kernel = NULL;
+
+    (void)state;
+    assert_int_equal(kernel_open(&scope, NL_HERE, &kernel), 0);
+    run("ip link add d0 type veth peer name d1 && ip link set d0 up && ip link set d1 up && "
+        "ip addr add 10.7.0.1/24 dev d0 && ip route add default via 10.7.0.9 && "
+        "ip route add 203.0.113.10 via 10.7.0.8 && ip route add 198.51.100.0/24 via 10.7.0.8");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_true(has_kind(kernel, "d0", PATH_VIA));
+    run("ip route del 203.0.113.10 && ip route del default");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_true(has_kind(kernel, "d0", PATH_VIA)); /* there is another one */
+    run("ip route add default via 10.7.0.9 && ip route del 198.51.100.0/24 && "
+        "ip route del default");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_false(has_default(kernel, "d0") || has_kind(kernel, "d0", PATH_VIA));
+    assert_true(leads(kernel, "d0", NULL));
     run("ip link del d0");
     assert_int_equal(kernel_read(kernel), 0);
 }
@@ -399,6 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(links_are_described, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(default_routes_are_followed, lab_open, lab_close),
+cmocka_unit_test_setup_teardown(routes_by_a_router_end_with_the_default_route, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(ways_are_followed, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(each_change_is_followed, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(filters_that_go_are_told, lab_open, lab_close),

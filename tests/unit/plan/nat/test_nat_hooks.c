@@ -331,7 +331,7 @@ static void an_uplink_that_is_down_is_told(void **state)
                         "its other end; ethtool eth0");
 }
 
-static void put_default(struct fixture *fixture, const char *name, enum way_kind kind,
+static void put_default(struct fixture *fixture, const char *name, enum path_kind kind,
                         uint8_t family)
 {
     const struct link_path path = { .ifindex = link_named(&fixture->links, name)->ifindex,
@@ -352,14 +352,14 @@ static void answers_find_other_routers(void **state)
                         "beyond this node's own networks go nowhere -> ip route add default "
                         "via ROUTER, or let the routing daemon learn routes from it");
     put_link(&fixture.links, "wan0", "");
-    put_default(&fixture, "wan0", WAY_VIA, IP_V4);
+    put_default(&fixture, "wan0", PATH_VIA, IP_V4);
     put_default(&fixture, "eth0", PATH_DEFAULT, IP_V6);
     assert_planned(&fixture, BASE);
     put_default(&fixture, "wan0", PATH_DEFAULT, IP_V4);
     assert_planned(&fixture, BASE "; services.uplinks: the default route leads by wan0, which no "
                                   "pattern matches: answers to clients leave untranslated -> name "
                                   "it, or let them be found: auto");
-    put_default(&fixture, "eth0", WAY_VIA, IP_V4);
+    put_default(&fixture, "eth0", PATH_VIA, IP_V4);
     assert_planned(&fixture, BASE);
 }
 
