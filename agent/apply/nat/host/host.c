@@ -2,9 +2,10 @@
 /*
  * The host's settings, read from the files that sysctl(8) reads; see host.h.
  *
- * IPv4 is forwarded if the interface that a packet comes in by says so; ip_forward sets that of all
- * at once, and of those that come later. IPv6 asks the switch of all only, but an interface may
- * have no IPv6 at all.
+ * The stack forwards IPv4 if the interface that a packet comes in by says so; ip_forward sets that
+ * of all at once, and of those that come later. For IPv6 it asks the switch of all only; but
+ * bpf_fib_lookup() asks the interface (bpf_ipv6_fib_lookup(), Linux 6.1 to 6.18), and without its
+ * answer service NAT delivers nothing. An interface may have no IPv6 at all.
  */
 #include "apply/nat/host/host.h"
 
@@ -30,9 +31,19 @@ static void check_switch(const char *family, const char *name, const char *setti
     fault_raise_type(faults, key, type, &(const struct fault_nat_interface_without_ipv6){ key });
 }
 
+void nat_host_check_interface(const char *name, bool v4, bool v6, struct faults *faults)
+{
+    if (v4)
+        check_switch("ipv4", name, "forwarding", true, &fault_type_nat_interface_not_forwarding,
+                     faults);
+    if (v6)
+        check_switch("ipv6", name, "forwarding", true, &fault_type_nat_interface_not_forwarding,
+                     faults);
+}
+
 enum { ARP_NEVER = 8 };
 
-void nat_host_check_arp(const char *name, struct faults *faults)
+static void check_arp(const char *name, struct faults *faults)
 {
     const char *const names[] = { name, "all" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -43,12 +54,11 @@ void nat_host_check_arp(const char *name, struct faults *faults)
     }
 }
 
-void nat_host_check_interface(const char *name, bool v4, bool v6, struct faults *faults)
+void nat_host_check_uplink(const char *name, bool v4, bool v6, struct faults *faults)
 {
-    if (v4)
-        check_switch("ipv4", name, "forwarding", true, &fault_type_nat_interface_not_forwarding,
-                     faults);
     if (v6)
         check_switch("ipv6", name, "disable_ipv6", false, &fault_type_nat_interface_without_ipv6,
                      faults);
+    if (v4)
+        check_arp(name, faults);
 }

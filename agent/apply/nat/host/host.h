@@ -7,11 +7,11 @@
 #include "base/fault.h"
 
 /*
- * Adds a fault with a remedy for each setting of an interface that carries our programs: that it
- * forwards IPv4 (if `v4`), and, if `v6`, that IPv6 is not off on it. Reads /proc, of this network
- * namespace.
+ * Adds a fault with a remedy where an interface that packets of Services come by does not forward
+ * IPv4 (if `v4`) or IPv6 (if `v6`). Reads /proc, of this network namespace.
  */
 void nat_host_check_interface(const char *name, bool v4, bool v6, struct faults *faults);
 
-/* And of an uplink, that it answers ARP at all (arp_ignore, its own or that of all). */
-void nat_host_check_arp(const char *name, struct faults *faults);
+/* And of an uplink, where it has IPv6 switched off, or does not answer ARP at all (arp_ignore, its
+ * own or that of all). */
+void nat_host_check_uplink(const char *name, bool v4, bool v6, struct faults *faults);

@@ -19,7 +19,7 @@
 enum { IPV6_MTU_MIN = 1280 };
 
 /*
- * The interfaces of the programs, each once. Where ip_forward itself is off, theirs are as well,
+ * The interfaces of the programs, each once. Where the switch of all is off, theirs are as well,
  * and only that is told; svc0 and the loopback forward nothing.
  */
 static void check_interfaces(const struct nat_node *node, bool v4, bool v6, struct faults *faults)
@@ -30,9 +30,9 @@ static void check_interfaces(const struct nat_node *node, bool v4, bool v6, stru
     vec_each(const struct nat_attachment, it, &node->wanted) {
         bool forwards = it->hook == NAT_HOOK_UPLINK_IN || it->hook == NAT_HOOK_POD_IN;
         if (forwards && it->ifindex != last)
-            nat_host_check_interface(it->name, v4, v6 && it->hook == NAT_HOOK_UPLINK_IN, faults);
-        if (v4 && it->hook == NAT_HOOK_UPLINK_IN)
-            nat_host_check_arp(it->name, faults);
+            nat_host_check_interface(it->name, v4, v6, faults);
+        if (it->hook == NAT_HOOK_UPLINK_IN)
+            nat_host_check_uplink(it->name, v4, v6, faults);
         last = forwards ? it->ifindex : last;
     }
 }

@@ -216,19 +216,20 @@ static void assert_interface(const char *expected)
 {
     AUTOFAULTS struct faults faults = { 0 };
     nat_host_check_interface("lo", true, true, &faults);
-    nat_host_check_arp("lo", &faults);
+    nat_host_check_uplink("lo", true, true, &faults);
     assert_raised(&faults, expected);
 }
 
 static void settings_of_an_interface_that_lack_are_told(void **state)
 {
     (void)state;
-    run("sysctl -qw net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.disable_ipv6=0 "
+    run("sysctl -qw net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1 net.ipv6.conf.lo.disable_ipv6=0 "
         "net.ipv4.conf.lo.arp_ignore=0 net.ipv4.conf.all.arp_ignore=0");
     assert_interface("");
-    run("sysctl -qw net.ipv4.conf.lo.forwarding=0 net.ipv6.conf.lo.disable_ipv6=1 "
+    run("sysctl -qw net.ipv4.conf.lo.forwarding=0 net.ipv6.conf.lo.forwarding=0 net.ipv6.conf.lo.disable_ipv6=1 "
         "net.ipv4.conf.lo.arp_ignore=8");
     assert_interface("nat-interface-not-forwarding at net.ipv4.conf.lo.forwarding\n"
+                     "nat-interface-not-forwarding at net.ipv6.conf.lo.forwarding\n"
                      "nat-interface-without-ipv6 at net.ipv6.conf.lo.disable_ipv6\n"
                      "nat-arp-ignored at net.ipv4.conf.lo.arp_ignore\n");
     assert_int_equal(system("ip link add svc0 type bridge && "
