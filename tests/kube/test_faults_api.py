@@ -127,10 +127,11 @@ def a_balancer_before_it_has_no_server(world):
 
 @rows("api-unreachable", cause=("cannot read the token", "No such file", STAYS), remedy="see that the file is there")
 def the_file_of_the_token_is_gone(world):
+    token = world.token.read_text()
     world.token.unlink()
     world.api.end_watches()
     yield
-    world.token.write_text("first")
+    world.token.write_text(token)
 
 
 @rows("api-kind-out-of-sync", cause="is not in sync: 429", remedy=("",), beside="is not in sync: 429")
