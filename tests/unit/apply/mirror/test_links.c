@@ -429,7 +429,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(links_are_described, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(default_routes_are_followed, lab_open, lab_close),
-cmocka_unit_test_setup_teardown(routes_by_a_router_end_with_the_default_route, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(routes_by_a_router_end_with_the_default_route, lab_open,
+                                        lab_close),
         cmocka_unit_test_setup_teardown(ways_are_followed, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(each_change_is_followed, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(filters_that_go_are_told, lab_open, lab_close),
