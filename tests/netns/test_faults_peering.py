@@ -221,8 +221,9 @@ def the_router_takes_fewer_prefixes(world):
     world.up()
 
 
-@rows("bgp-session-down", within=2, cause="tor_v4", remedy=("",), beside=("10.0.1", "route", "session"))
+@rows("bgp-session-down", within=2, lingers=1, cause="tor_v4", remedy=("",), beside=("10.0.1", "route", "session"))
 def the_nodes_address_has_the_length_of_a_host(world):
+    """BIRD waits for a second after the error, and for one before it connects; it is asked each second."""
     node = world.node
     node.ip("addr", "del", f"{node.address4}/24", "dev", "eth0")
     node.ip("addr", "add", f"{node.address4}/32", "dev", "eth0")
