@@ -25,10 +25,10 @@ def switch(host, family, interface, on):
 @BOTH
 @pytest.mark.parametrize("world", ["nat", "beside another proxy"], indirect=True)
 def test_a_pods_interface(world, family):
-    """The kernel has no route for what comes by it, in IPv6 as well; NAT tells of IPv4."""
+    """The kernel has no route for what comes by it, in IPv6 as well; where NAT is on, it is NAT's fault alone."""
     wait_seen(world, family, world.gateways)
     name, agent = world.guest.host_end, world.first.agents[0]
-    nat = family == 4 and agent.settings["services"]["enabled"]
+    nat = agent.settings["services"]["enabled"]
     switch(world.first, family, name, 0)
     told(agent, "nat-interface-not-forwarding" if nat else "egress-pod-interface-not-forwarding",
          f"net/ipv{family}/conf/{name}/forwarding")

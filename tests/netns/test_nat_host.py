@@ -39,3 +39,20 @@ def test_forwarding_off_and_on(lab, family):
     wait_equal(told, [], "the fault gone")
     announced(lab, web, node)
     wait_equal(agent.faults, [], "no fault left")
+
+
+@pytest.mark.parametrize("family", FORWARDING)
+def test_an_interface_of_the_other_family(lab, family):
+    """What is off as a whole in one family hides no interface of the other."""
+    [node], other = lab.nodes, 10 - family
+    Service(lab).write(pods(lab, "one")["one1"])
+    [agent] = start(lab)
+    node.set_sysctls({FORWARDING[family][1]: 0, f"net/ipv{other}/conf/eth0/forwarding": 0})
+
+    def places():
+        return {fault["place"] for fault in agent.faults() if "not-forwarding" in fault["code"]
+                or "forwarding-off" in fault["code"]}
+
+    wait_equal(places, {FORWARDING[family][0], f"net.ipv{other}.conf.eth0.forwarding"}, "both faults")
+    node.set_sysctls({FORWARDING[family][1]: 1, f"net/ipv{other}/conf/eth0/forwarding": 1})
+    wait_equal(agent.faults, [], "no fault left")

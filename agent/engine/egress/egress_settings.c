@@ -5,11 +5,11 @@
  *
  * The programs ask for routes by bpf_fib_lookup(), for which the interface that a packet came in by
  * has to forward, in IPv6 as well. The kernel itself forwards IPv6 by the switch of all alone, so
- * that nothing else fails where one interface does not: not even service NAT, which leaves such a
- * packet to the kernel. A client's packet is dropped; a gateway takes itself for one in a pod, and
- * sends out of the interface that a packet came in by.
+ * that nothing but our programs fails where one interface does not. A client's packet is dropped; a
+ * gateway takes itself for one in a pod, and sends out of the interface that a packet came in by.
  *
- * A cause is told once: service NAT and Pods tell of a whole family, and of IPv4's interfaces.
+ * A cause is told once: service NAT tells of the families that the node has, Pods of a whole family
+ * and of IPv4's interfaces.
  */
 #include "engine/egress/egress_settings.h"
 
@@ -48,9 +48,11 @@ static bool has_clients(const struct egress_engine *egress, enum ip_family famil
     return false;
 }
 
-static bool is_told_elsewhere(const struct egress_engine *egress)
+/* As nat_machine.c does: of the families that svc0 has a route of. */
+static bool nat_tells(const struct egress_engine *egress, enum ip_family family)
 {
-    return egress->config->services.enabled || egress->config->pods.enabled;
+    const struct nat_svc0 *leads = &egress->board->leads;
+    return (family == IP_V4 ? leads->v4.family : leads->v6.family) != IP_NONE;
 }
 
 /* The interfaces by which pods send; one fault names the first that is off. */
@@ -87,16 +89,18 @@ static void tell_family(const struct egress_engine *egress, size_t at, struct fa
 {
     const enum ip_family family = families[at].family;
     const bool clients = egress->datapath && has_clients(egress, family);
-    const bool elsewhere = is_told_elsewhere(egress);
+    const bool pods_tell = egress->config->pods.enabled;
+    if (nat_tells(egress, family))
+        return;
     if (is_off(families[at].all)) { /* a gateway in a pod needs no forwarding */
-        if (clients && !elsewhere)
+        if (clients && !pods_tell)
             fault_raise(faults, families[at].all, egress_forwarding_off,
                         .setting = families[at].all);
         return;
     }
-    if (clients && (family == IP_V6 || !elsewhere))
+    if (clients && (family == IP_V6 || !pods_tell))
         tell_pods(egress, at, faults);
-    if (egress->gateway.gate && (family == IP_V6 || !egress->config->services.enabled))
+    if (egress->gateway.gate)
         tell_uplinks(egress, at, faults);
 }
 

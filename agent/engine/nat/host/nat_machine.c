@@ -18,15 +18,10 @@
 
 enum { IPV6_MTU_MIN = 1280 };
 
-/*
- * The interfaces of the programs, each once. Where the switch of all is off, theirs are as well,
- * and only that is told; svc0 and the loopback forward nothing.
- */
+/* The interfaces of the programs, each once; svc0 and the loopback forward nothing. */
 static void check_interfaces(const struct nat_node *node, bool v4, bool v6, struct faults *faults)
 {
     uint32_t last = 0;
-    if (!faults_none(faults))
-        return;
     vec_each(const struct nat_attachment, it, &node->wanted) {
         bool forwards = it->hook == NAT_HOOK_UPLINK_IN || it->hook == NAT_HOOK_POD_IN;
         if (forwards && it->ifindex != last)
@@ -44,8 +39,9 @@ void nat_machine_settings(const struct nat_node *node, struct faults *faults)
     host_facts_read(FACT_SETTINGS, &facts);
     detector_find("forwarding")->detect(&facts, faults);
     detector_find("nat-settings")->detect(&facts, faults);
-    check_interfaces(node, v4 || node->named.v4.family != IP_NONE,
-                     v6 || node->named.v6.family != IP_NONE, faults);
+    const struct setting_facts *settings = &facts.settings;
+    check_interfaces(node, settings->forwards_v4 && (v4 || node->named.v4.family != IP_NONE),
+                     settings->forwards_v6 && (v6 || node->named.v6.family != IP_NONE), faults);
 }
 
 /* One that is not known to be unique yet counts. */
