@@ -23,7 +23,8 @@
 
 enum {
     AWAY_MS = 5 * 1000, /* without an answer at all: the API is away */
-    LOOK_MS = 2 * 1000, /* until what was done is looked at: it has been told by then */
+    LOOK_MS = 2 * 1000, /* until what was done is looked at: a quick API has told of it by then */
+    LOOK_ANSWERS = 2,   /* ... and as many times what the answer took: a slow one's watch is late */
 };
 
 const struct kube_writer_limits kube_writer_limits_default = {
@@ -43,6 +44,7 @@ struct job {
     struct work *work;
     struct kube_attempt *attempt; /* NULL: none is under way or uncertain */
     bool finding;
+    int64_t sent_ms; /* monotonic, when the last try began */
     int64_t look_ms; /* monotonic, when what was done is looked at; 0: it is not */
     unsigned tries, done;
     enum kube_outcome outcome;
@@ -107,10 +109,12 @@ static void hear_api(struct kube_writer *writer, const struct kube_result *resul
 /* Has what was done looked at: later each time. Returns false where it runs again anyway. */
 static bool look_later(struct job *job)
 {
-    const int64_t after_ms = job->done > 5 ? KUBE_WRITER_PATIENCE_MS : LOOK_MS << (job->done - 1);
+    const int64_t now_ms = clock_mono_ms(), late_ms = LOOK_ANSWERS * (now_ms - job->sent_ms);
+    const int64_t again_ms = job->done > 5 ? KUBE_WRITER_PATIENCE_MS : LOOK_MS << (job->done - 1);
+    const int64_t after_ms = MIN(again_ms + late_ms, KUBE_WRITER_PATIENCE_MS);
     if (!work_look(job->work, after_ms))
         return false;
-    job->look_ms = clock_mono_ms() + after_ms;
+    job->look_ms = now_ms + after_ms;
     job->writer->looking++;
     return true;
 }
@@ -165,6 +169,7 @@ static void find_out(struct job *job)
 {
     char error[KUBE_ERROR_LEN] = "";
     job->finding = true;
+    job->sent_ms = clock_mono_ms();
     int r = kube_attempt_find(job->attempt, error);
     if (r < 0)
         conclude_here(job, r, error);
@@ -196,7 +201,8 @@ static void make_and_write(struct job *job)
     char error[KUBE_ERROR_LEN] = "";
     struct work *work = job->work;
     job->finding = false;
-    if (job->look_ms && clock_mono_ms() < job->look_ms) /* it was added: what is wanted is new */
+    job->sent_ms = clock_mono_ms();
+    if (job->look_ms && job->sent_ms < job->look_ms) /* it was added: what is wanted is new */
         job->tries = job->done = 0;
     end_look(job);
     int r = write_now(job, error);

@@ -57,8 +57,8 @@ struct kube_writer_options {
      * is forgotten. May add keys; must not free the writer.
      */
     bool (*told)(void *context, const char *key, const struct kube_told *told);
-    /* True after KUBE_DONE: `make` is asked two seconds later whether there is nothing left to do,
-     * and after each further success ever later, up to a minute. */
+    /* True after KUBE_DONE: `make` is asked two seconds and twice the answer's time later whether
+     * there is nothing left to do, and after each further success ever later, up to a minute. */
     bool looks;
     void (*changed)(void *context); /* other counts, or another row; may be NULL */
     void *context;

@@ -73,6 +73,7 @@ static int setup(void **state)
         .limits = &limits,
         .make = make,
         .told = on_told,
+        .looks = true,
         .context = fx,
     };
     assert_int_equal(kube_writer_new(&options, &fx->writer), 0);
@@ -165,6 +166,30 @@ static void an_answer_soon_after_none_hurries_nobody(void **state)
     assert_int_equal(fx->made[0] + fx->made[1], made + 1);
 }
 
+/* Runs another key, by which all are run whose time has come. */
+static void pass(struct fixture *fx, int64_t time_ms)
+{
+    ahead_ms += time_ms;
+    unsigned made = fx->made[0];
+    assert_int_equal(kube_writer_add(fx->writer, "0"), 0);
+    run_until(fx, fx->made[0] == made + 1);
+}
+
+/* A slow API's watch is as late as its answers: what it has not told of is not lost yet. */
+static void what_was_done_is_looked_at_later_where_answers_are_slow(void **state)
+{
+    struct fixture *fx = *state;
+    assert_int_equal(kube_writer_add(fx->writer, "2"), 0);
+    run_until(fx, fx->peer);
+    ahead_ms += 4 * 1000;
+    fake_peer_answer(fx->peer, 200, NULL, "{\"kind\":\"Node\",\"metadata\":{\"name\":\"a\"}}");
+    run_until(fx, kube_writer_counts(fx->writer).written == 1);
+    pass(fx, 9 * 1000);
+    assert_int_equal(fx->made[2], 1);
+    pass(fx, 2 * 1000);
+    run_until(fx, fx->made[2] == 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +198,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_are_tried_at_once_when_the_api_answers_again, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(an_answer_soon_after_none_hurries_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_done_is_looked_at_later_where_answers_are_slow,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
