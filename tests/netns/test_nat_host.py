@@ -2,6 +2,8 @@
 """Settings of the host that change while the agent runs: told, and acted upon, when the kernel says
 so. Without its notifications that would take minutes, and the waiting here ends sooner."""
 
+import signal
+
 import pytest
 from lab import wait, wait_equal
 from served import Service, announced, pods, start
@@ -55,4 +57,31 @@ def test_an_interface_of_the_other_family(lab, family):
 
     wait_equal(places, {FORWARDING[family][0], f"net.ipv{other}.conf.eth0.forwarding"}, "both faults")
     node.set_sysctls({FORWARDING[family][1]: 1, f"net/ipv{other}/conf/eth0/forwarding": 1})
+    wait_equal(agent.faults, [], "no fault left")
+
+
+def test_the_name_of_svc0_is_taken(lab):
+    """Services wait for it; pods' networks do not."""
+    [node] = lab.nodes
+    web = Service(lab)
+    web.write(pods(lab, "one")["one1"])
+    node.configure("link add svc0 type bridge")
+    [agent] = start(lab)
+    [fault] = agent.faults()
+    assert (fault["code"], fault["severity"]) == ("nat-svc0-foreign", "failed")
+    for address in web.announced():
+        assert lab.tor.via(address) == set()
+    node.configure("link set svc0 name taken0")
+    announced(lab, web, node)
+    wait_equal(agent.faults, [], "no fault left")
+    agent.process.send_signal(signal.SIGSTOP)  # it would make its own first
+    node.configure("link del svc0", "link set taken0 name svc0")
+    agent.process.send_signal(signal.SIGCONT)
+    wait_equal(lambda: {fault["code"] for fault in agent.faults()} & {"nat-svc0-foreign"},
+               {"nat-svc0-foreign"}, "the fault")
+    for address in web.announced():
+        wait_equal(lambda: lab.tor.via(address), set(), f"the ToR without {address}")
+    assert lab.tor.via(node.block4) == {node.role}
+    node.configure("link del svc0")
+    announced(lab, web, node)
     wait_equal(agent.faults, [], "no fault left")

@@ -237,22 +237,29 @@ static void settle_work(struct nat_engine *nat, const struct round *round)
         nat->retry_ms = INT64_MAX;
 }
 
+/* Whether Services can be written: there are maps and svc0, and the source says what stands. */
+static bool is_usable(const struct nat_engine *nat)
+{
+    return nat->datapath && nat->node.leads.ifindex && status_is_known(nat->status);
+}
+
 static int plan(struct engine *engine, struct round *round)
 {
     struct nat_engine *nat = to_nat(engine);
     settle_work(nat, round);
     int r = nat->work.node ? observe_node(nat, round) : 0;
-    if (r < 0 || !nat->datapath || !status_is_known(nat->status))
-        return r;
-    return nat_updates_plan(nat, round);
+    return r < 0 || !is_usable(nat) ? r : nat_updates_plan(nat, round);
 }
 
 static int write_nat(struct engine *engine, struct round *round)
 {
     struct nat_engine *nat = to_nat(engine);
-    if (!nat->datapath || !status_is_known(nat->status))
+    if (is_usable(nat))
+        return nat_updates_write(nat, round);
+    if (!nat->datapath || !nat->node.moved)
         return 0;
-    return nat_updates_write(nat, round);
+    nat->node.moved = false; /* svc0 was there */
+    return nat_proving_invalidate(nat, &round->touched);
 }
 
 /* Sets the time when what is not proved is tried again; a time that is set already stays. */

@@ -457,14 +457,29 @@ bool nat_node_host_moved(const struct nat_node *node)
     return found.list.count != node->hindrances;
 }
 
+/* Somebody else has its name, or the kernel refuses it: no Service is served until there is one. */
+static void do_without_svc0(struct nat_node *node)
+{
+    node->moved |= node->leads.ifindex != 0;
+    node->leads = (struct nat_svc0){ 0 };
+    node->attached = false;
+    node->incomplete = true;
+}
+
 int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,
                     struct status *status)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOVEC nat_interface_list interfaces = { 0 };
     int r = follow_settings(node, facts, status);
-    if (r == 0)
-        r = follow_svc0(node, facts, kernel, &faults);
+    if (r < 0)
+        return r;
+    r = follow_svc0(node, facts, kernel, &faults);
+    report(status, "svc0", &faults);
+    if (r < 0 && r != -ENOMEM && !faults_none(&faults)) {
+        do_without_svc0(node);
+        return 0;
+    }
     if (r == 0)
         r = follow_local(node, kernel);
     if (r == 0)
@@ -477,7 +492,6 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
         find_origins(node, kernel);
     if (r == 0)
         follow_host(node, facts, status);
-    report(status, "svc0", &faults);
     return r;
 }
 

@@ -45,7 +45,8 @@ void nat_node_done(struct nat_node *node);
 
 /*
  * Makes svc0, hooks and the settings in the maps as `facts` and the kernel's mirror ask for. What
- * can't be done is a fault. Returns 0, or -errno when it could not be tried to the end.
+ * can't be done is a fault; without svc0 nothing but that is. Returns 0, or -errno when it could
+ * not be tried to the end.
  */
 int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,
                     struct status *status);
