@@ -55,7 +55,9 @@ struct round {
     uint32_t changes; /* operations that the kernel was asked for */
     uint32_t repairs; /* those that undid a foreign change */
 
-    int error; /* for publish: 0, or -errno of the stage that failed; the next round is over all */
+    /* Said by the pass, for publish and the schedule: the next round is over all. */
+    int error;          /* 0, or -errno of the first that failed */
+    const char *failed; /* the engine's name; NULL: none, or what is read for all of them */
 };
 
 void round_done(struct round *round);
@@ -101,7 +103,8 @@ struct engine_ops {
     int (*note)(struct engine *engine, const struct change *change, struct round *round);
     /* What others did in the kernel. Called once in each round, after all notes. 0 or -errno. */
     int (*hear)(struct engine *engine, const struct kernel_events *events, struct round *round);
-    /* Each returns 0 or -errno. A failure ends the round, and the next round is over everything. */
+    /* Each returns 0 or -errno, and the next round is over everything. Who fails to plan does
+     * nothing more in this round; where withdraw fails, nobody writes. */
     int (*plan)(struct engine *engine, struct round *round);
     int (*withdraw)(struct engine *engine, struct round *round);
     int (*write)(struct engine *engine, struct round *round);
@@ -118,4 +121,5 @@ struct engine_ops {
 /* An engine's own structure begins with this. */
 struct engine {
     const struct engine_ops *ops;
+    bool stopped; /* the pass's: it could not plan in this round */
 };

@@ -8,6 +8,9 @@
  * other programs do in the kernel while a pass runs is collected anew and leads to another pass.
  * The store's changes are forgotten at the end, even if the pass failed, because a pass over
  * everything follows a failed one.
+ *
+ * An engine that can't plan or write stops no other one: what it did before stays in the kernel,
+ * and all that the others do rests on proofs of what is there.
  */
 #include "engine/pass.h"
 
@@ -66,60 +69,74 @@ static int hear(struct engines *engines, struct kernel *kernel, struct round *ro
     return 0;
 }
 
-static int plan(struct engines *engines, struct round *round)
+/* Notes who failed, for people: the first. Returns the error of the round so far. */
+static int note_failure(const struct engine *engine, int error, struct round *round)
 {
-    each_engine(engine, engines, plan)
-    {
-        int r = (*engine)->ops->plan(*engine, round);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    if (!round->failed)
+        round->failed = engine->ops->name;
+    return round->error ? round->error : error;
 }
 
+/* One that fails stops here, with all that it had to tell; the others go on. */
+static void plan(struct engines *engines, struct round *round)
+{
+    vec_each(struct engine *, it, &engines->list) {
+        struct engine *engine = *it;
+        const size_t losses = round->losses.count, touched = round->touched.count;
+        int r = engine->ops->plan ? engine->ops->plan(engine, round) : 0;
+        engine->stopped = r < 0;
+        if (!engine->stopped)
+            continue;
+        round->losses.count = losses;
+        round->touched.count = touched;
+        round->error = note_failure(engine, r, round);
+    }
+}
+
+/* What is not withdrawn may not lose service: nobody writes after a failure. */
 static int withdraw(struct engines *engines, struct round *round)
 {
     each_engine(engine, engines, withdraw)
     {
-        int r = (*engine)->ops->withdraw(*engine, round);
+        int r = (*engine)->stopped ? 0 : (*engine)->ops->withdraw(*engine, round);
         if (r < 0)
-            return r;
+            return note_failure(*engine, r, round);
     }
     return 0;
 }
 
-static int write_all(struct engines *engines, struct round *round)
+static void write_all(struct engines *engines, struct round *round)
 {
     each_engine(engine, engines, write)
     {
-        int r = (*engine)->ops->write(*engine, round);
+        int r = (*engine)->stopped ? 0 : (*engine)->ops->write(*engine, round);
         if (r < 0)
-            return r;
+            round->error = note_failure(*engine, r, round);
     }
-    return 0;
 }
 
-static int act(struct engines *engines, struct round *round)
+static void act(struct engines *engines, struct round *round)
 {
-    int r = plan(engines, round);
-    if (r == 0)
-        r = withdraw(engines, round);
-    return r < 0 ? r : write_all(engines, round);
+    plan(engines, round);
+    int r = withdraw(engines, round);
+    if (r < 0)
+        round->error = r;
+    else
+        write_all(engines, round);
 }
 
 int pass_run(struct engines *engines, struct store *store, struct kernel *kernel,
              struct round *round, uint32_t *ret_writer)
 {
     *ret_writer = 0;
-    int r = take_changes(engines, store, round);
-    if (r == 0)
-        r = hear(engines, kernel, round, ret_writer);
-    if (r == 0) {
+    round->error = take_changes(engines, store, round);
+    if (round->error == 0)
+        round->error = hear(engines, kernel, round, ret_writer);
+    if (round->error == 0) {
         kernel_events_done(kernel);
-        r = act(engines, round);
+        act(engines, round);
     }
-    round->error = r;
     each_engine(engine, engines, publish)(*engine)->ops->publish(*engine, round);
     store_changes_done(store);
-    return r;
+    return round->error;
 }

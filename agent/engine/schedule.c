@@ -74,15 +74,17 @@ static void report_rival(struct schedule *schedule, uint32_t repairs, uint32_t w
 }
 
 /* A failure is tried again later and later; success starts over. */
-static void report_failure(struct schedule *schedule, int error)
+/* `engine`: who failed; NULL: nobody of them. */
+static void report_failure(struct schedule *schedule, int error, const char *engine)
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (error < 0)
-        fault_raise(&faults, "pass", pass_failed, .reason = strerror(-error));
+        fault_raise(&faults, "pass", pass_failed, .engine = engine, .reason = strerror(-error));
     (void)fault_book_replace(schedule->options.status->faults, "routes", "pass", &faults,
                              clock_wall_ms());
     if (error < 0) {
-        log_error("pass failed: %s", strerror(-error));
+        log_error("pass failed%s%s: %s", engine ? ", engine " : "", engine ? engine : "",
+                  strerror(-error));
         timer_arm(schedule->retry_timer, backoff_next(&schedule->retry));
         return;
     }
@@ -182,7 +184,7 @@ static void run_pass(void *context)
         schedule->doubting = false; /* there was work to find */
     schedule->all = r < 0; /* what was lost on the way is found by a pass over everything */
     options->status->routes.passes++;
-    report_failure(schedule, r);
+    report_failure(schedule, r, round.failed);
     report_rival(schedule, round.repairs, writer, round.now_ms);
     if (r < 0)
         return;

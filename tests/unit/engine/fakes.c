@@ -59,10 +59,13 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     return call(engine->ops->name, "hear");
 }
 
+/* It says of an address that it loses service, before it fails if it does. */
 static int plan(struct engine *engine, struct round *round)
 {
-    (void)round;
-    return call(engine->ops->name, "plan");
+    const int r = call(engine->ops->name, "plan");
+    if (r < 0)
+        assert_int_equal(vec_push(&round->losses, (struct ip){ 0 }), 0);
+    return r;
 }
 
 static int withdraw(struct engine *engine, struct round *round)

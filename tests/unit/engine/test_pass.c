@@ -102,7 +102,8 @@ static const char *const calls[] = {
     "first.plan", "second.plan", "first.withdraw", "second.withdraw", "first.write", "second.write",
 };
 
-/* What can fail is everything but letting the events go. */
+/* What can fail is everything but letting the events go; what engines fail in by themselves is
+ * below. */
 static void a_failure_ends_the_round_and_is_published(void **state)
 {
     struct fixture *fixture = *state;
@@ -110,7 +111,8 @@ static void a_failure_ends_the_round_and_is_published(void **state)
         AUTOTEXT struct text wanted = { 0 };
         char name[16];
         uint32_t writer;
-        if (strcmp(calls[failing], "done") == 0)
+        if (strcmp(calls[failing], "done") == 0 || strstr(calls[failing], ".plan") ||
+            strstr(calls[failing], ".write"))
             continue;
         for (size_t i = 0; i <= failing; i++)
             text_addf(&wanted, "%s ", calls[i]);
@@ -122,6 +124,40 @@ static void a_failure_ends_the_round_and_is_published(void **state)
         assert_string_equal(fakes_calls(), text_str(&wanted));
         assert_int_equal(fakes.published.error, -EIO);
         assert_int_equal(changes_left(fixture->store), 0);
+    }
+}
+
+/* It stops where it failed, what it had to tell is not heard, and the next round is over all. */
+static void an_engine_that_fails_stops_no_other(void **state)
+{
+    static const struct {
+        const char *failing, *calls;
+    } cases[] = {
+        { "first.plan", "first.plan second.plan second.withdraw second.write" },
+        { "second.plan", "first.plan second.plan first.withdraw first.write" },
+        { "first.write",
+          "first.plan second.plan first.withdraw second.withdraw first.write second.write" },
+        { "second.write",
+          "first.plan second.plan first.withdraw second.withdraw first.write second.write" },
+    };
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOFREE char *wanted = text_format("read first.hear second.hear done %s "
+                                            "first.publish second.publish",
+                                            cases[i].calls);
+        uint32_t writer;
+        fakes.failing = cases[i].failing;
+        assert_int_equal(pass(fixture, &writer), -EIO);
+        assert_string_equal(fakes_calls(), wanted);
+        assert_int_equal(fakes.published.error, -EIO);
+        assert_string_equal(fakes.published.failed, i % 2 ? "second" : "first");
+        assert_int_equal(fakes.published.losses.count, 0);
+        fakes.failing = NULL;
+        assert_int_equal(pass(fixture, &writer), 0);
+        assert_string_equal(
+            fakes_calls(), "read first.hear second.hear done first.plan second.plan first.withdraw "
+                           "second.withdraw first.write second.write first.publish second.publish");
+        assert_null(fakes.published.failed);
     }
 }
 
@@ -229,6 +265,7 @@ int main(void)
         PASS_TEST(stages_go_in_the_order_of_the_table),
         PASS_TEST(an_operation_that_is_missing_is_left_out),
         PASS_TEST(a_failure_ends_the_round_and_is_published),
+        PASS_TEST(an_engine_that_fails_stops_no_other),
         PASS_TEST(events_outlive_a_hearing_that_failed),
         PASS_TEST(events_of_a_pass_are_left_for_the_next),
         PASS_TEST(engines_are_asked_together),

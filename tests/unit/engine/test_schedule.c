@@ -253,7 +253,7 @@ static void a_failed_pass_is_followed_by_one_over_everything(void **state)
     assert_int_equal(passes(fixture), 1);
     assert_string_equal(fakes_calls(), "read first.hear second.hear done first.plan second.plan "
                                        "first.withdraw second.withdraw first.write "
-                                       "first.publish second.publish");
+                                       "second.write first.publish second.publish");
     assert_int_equal(fakes.published.error, -EIO);
     assert_int_equal(fixture->passed, 1); /* the one that synced */
     assert_int_equal(fault_book_count(fixture->status.faults), 1);

@@ -40,6 +40,7 @@ static const struct {
     { "egress", "internet/nat" },
     { "endpoint", "10.244.1.5" },
     { "endpoints", "shop/web" },
+    { "engine", "nat" },
     { "error", "Connection refused" },
     { "example", "2026-01-02T03:04:05Z" },
     { "expected", "a string" },
