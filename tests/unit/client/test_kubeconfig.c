@@ -121,6 +121,32 @@ static void each_fault_has_a_code_of_its_own(void **state)
 }
 
 /* An agent that runs in no pod. */
+/* What can be read and is of no use: kube_config_try() looks as the client will. */
+static void what_tls_does_not_take_is_told_before_the_start(void **state)
+{
+    struct fixture *fx = *state;
+    static const struct {
+        const char *cluster, *user, *code, *words;
+    } cases[] = {
+        { "{ server: 'https://a', certificate-authority-data: " PEM_BASE64 " }", "{}",
+          "kubeconfig-tls-refused", "CA" },
+        { "{ server: 'https://a', certificate-authority: /nowhere/ca.crt }", "{}",
+          "kubeconfig-setup-failed", "cannot read the CA /nowhere/ca.crt: No such file" },
+        { "{ server: 'http://a' }", "{ tokenFile: /dev/null }", "kubeconfig-setup-failed",
+          "/dev/null holds no token" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(load_parts(fx, cases[i].cluster, cases[i].user), 0);
+        assert_true(kube_config_try(fx->path, &fx->errors) < 0);
+        const struct fault *fault = raised(&fx->errors, cases[i].code);
+        assert_int_equal(fx->errors.list.count, 1);
+        if (!strstr(fault->message, cases[i].words) || !fault->remedy)
+            fail_msg("%s: %s", fault->message, fault->remedy);
+    }
+    assert_int_equal(load_parts(fx, "{ server: 'https://a' }", "{ token: x }"), 0);
+    assert_int_equal(kube_config_try(fx->path, &fx->errors), 0);
+}
+
 static void without_a_pod_a_kubeconfig_is_needed(void **state)
 {
     struct fixture *fx = *state;
@@ -429,6 +455,7 @@ int main(void)
         TEST(names_must_be_unique),
         TEST(a_file_that_is_not_there),
         TEST(a_pod_finds_its_api),
+        TEST(what_tls_does_not_take_is_told_before_the_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,7 @@ int kube_setup_fixture(void **state)
     fx->timing.retry_initial_ms = 4;
     fx->timing.retry_max_ms = 16;
     fx->timing.steady_ms = 50;
+    fx->needed = KIND_COUNT;
     fx->check = KIND_LIST("Node", "1000", "");
     fx->lists[KIND_SERVICE] = LIST_OF("10", "");
     fx->lists[KIND_ENDPOINT_SLICE] = KIND_LIST("EndpointSlice", "10", "");
@@ -96,6 +97,7 @@ void start_source_for(struct fixture *fx, const char *proxy_name, bool all_pods)
     struct kube_config *config = calloc(1, sizeof(*config));
     assert_non_null(config);
     config->server = strdup(fx->api.url);
+    config->insecure = fx->insecure;
     AUTOFREE char *node = lent("node-1");
     AUTOFREE char *lent_name = lent(proxy_name);
     struct kube_source_options options = {
@@ -110,6 +112,8 @@ void start_source_for(struct fixture *fx, const char *proxy_name, bool all_pods)
         .changed = on_changed,
         .context = fx,
     };
+    if (fx->needed != KIND_COUNT)
+        options.needed[fx->needed] = true;
     assert_int_equal(kube_source_start_timed(fx->event, &options, &fx->timing, &fx->source), 0);
 }
 

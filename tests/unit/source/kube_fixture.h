@@ -18,7 +18,9 @@ struct fixture {
     struct source_status status;
     struct kube_timing timing;
     struct kube_source *source;
-    unsigned calls; /* of `changed` */
+    unsigned calls;   /* of `changed` */
+    bool insecure;    /* the kubeconfig says insecure-skip-tls-verify */
+    enum kind needed; /* a kind that cannot be missed; KIND_COUNT: none */
 
     /* What the API has: the answer to a list, by kind; NULL: 404. The caller's. */
     const char *lists[KIND_COUNT];
