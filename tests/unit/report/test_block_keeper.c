@@ -24,8 +24,9 @@ int64_t __wrap_clock_mono_ms(void)
 #define META \
     "\"metadata\":{\"name\":\"req-default-node1\",\"uid\":\"u1\",\"resourceVersion\":\"5\"}"
 #define SPEC "\"spec\":{\"nodeName\":\"node1\",\"poolName\":\"default\"}"
-#define REQUEST(status) \
-    "{\"apiVersion\":\"coil.cybozu.com/v2\",\"kind\":\"BlockRequest\"," META "," SPEC status "}"
+#define REQUEST_OF(spec) \
+    "{\"apiVersion\":\"coil.cybozu.com/v2\",\"kind\":\"BlockRequest\"," META "," spec "}"
+#define REQUEST(status) REQUEST_OF(SPEC status)
 #define GIVEN                                                          \
     ",\"status\":{\"addressBlockName\":\"default-0\",\"conditions\":[" \
     "{\"type\":\"Complete\",\"status\":\"True\"}]}"
@@ -241,6 +242,28 @@ static void a_pool_that_has_nothing_left_is_a_fault(void **state)
     answer(fx, 4, 404, SAID("NotFound")); /* it asks again by itself */
 }
 
+/* By another's node or pool. It is read on, and nothing else, until it is gone. */
+static void a_request_of_somebody_else_is_a_fault(void **state)
+{
+    struct fixture *fx = *state;
+    want_block(fx);
+    answer(fx, 1, 409, SAID("AlreadyExists"));
+    answer(fx, 2, 200, REQUEST_OF("\"spec\":{\"nodeName\":\"node2\",\"poolName\":\"default\"}"));
+    run_until(fx, is_raised(fx, "block-request-foreign"));
+    assert_string_equal(fault_book_at(fx->faults, 0)->place, "BlockRequest req-default-node1");
+    ahead_ms += MINUTE_MS;
+    block_keeper_look(fx->keeper);
+    answer(fx, 3, 200, REQUEST_OF("\"spec\":{\"nodeName\":\"node1\",\"poolName\":\"other\"}"));
+    pass_time(fx);
+    assert_true(is_raised(fx, "block-request-foreign"));
+    ahead_ms += MINUTE_MS;
+    block_keeper_look(fx->keeper);
+    answer(fx, 4, 404, SAID("NotFound"));
+    run_until(fx, fx->asked == 5);
+    assert_string_equal(fx->peer->method, "POST");
+    assert_false(is_raised(fx, "block-request-foreign"));
+}
+
 static void a_pool_that_does_not_exist_is_not_asked_for(void **state)
 {
     struct fixture *fx = *state;
@@ -411,6 +434,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pod_that_waits_has_a_block_asked_for_once, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_pool_that_has_nothing_left_is_a_fault, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_request_of_somebody_else_is_a_fault, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pool_that_does_not_exist_is_not_asked_for, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_the_role_forbids_is_a_fault, setup, teardown),

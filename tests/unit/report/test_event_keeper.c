@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "fake_api.h"
 #include "model/object.h"
 #include "model/services/service.h"
@@ -211,6 +212,50 @@ static void a_namespace_that_is_gone_needs_no_telling(void **state)
     assert_int_equal(fault_book_count(fx->status.faults), 0);
 }
 
+/* "": nothing is told. */
+static const char *told_code(const struct fixture *fx)
+{
+    const struct fault_book *faults = fx->status.faults;
+    return fault_book_count(faults) ? known_fault_code(fault_book_at(faults, 0)) : "";
+}
+
+/* The cause goes and comes back: its Event is tried at once, and not when its pause is over. */
+static void want_anew(struct fixture *fx, uint16_t port)
+{
+    service_events_done(&fx->wanted);
+    want(fx);
+    add_cause(fx, port);
+    want(fx);
+}
+
+/* Refuses the Event until it is given up. What is refused once may be taken the next time. */
+static void refuse(struct fixture *fx, uint16_t port, int status, const char *body)
+{
+    enum { TRIES = 6 };
+    const unsigned asked = fx->asked;
+    AUTOFREE char *before = strdup(told_code(fx));
+    for (unsigned try = 1; try <= TRIES; try++) {
+        assert_string_equal(told_code(fx), before);
+        want_anew(fx, port);
+        answer(fx, asked + try, status, body);
+        run_until(fx, fx->status.writes.running == 0);
+    }
+    assert_true(is_idle(fx));
+}
+
+static void who_refuses_events_is_told_of(void **state)
+{
+    struct fixture *fx = *state;
+    refuse(fx, PORT, 403, STATUS("Forbidden"));
+    assert_string_equal(told_code(fx), "events-forbidden");
+    refuse(fx, PORT + 1, 422, STATUS("Invalid"));
+    assert_string_equal(told_code(fx), "events-unwritten");
+    assert_int_equal(fault_book_count(fx->status.faults), 1);
+    want_anew(fx, PORT + 2);
+    answer(fx, 13, 409, STATUS("AlreadyExists"));
+    run_until(fx, fault_book_count(fx->status.faults) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +266,7 @@ int main(void)
         TEST(what_was_under_way_goes_on_by_another_kubeconfig),
         TEST(too_many_are_dropped),
         TEST(a_namespace_that_is_gone_needs_no_telling),
+        TEST(who_refuses_events_is_told_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
