@@ -37,6 +37,17 @@ static const char *refusal_words(int error)
     return error == -EEXIST ? "somebody else has made it here" : strerror(-error);
 }
 
+static const char *refusal_remedy(int error)
+{
+    if (error == -EEXIST)
+        return "ip addr del it, if it is not to be there";
+    if (error == -EACCES)
+        return "turn IPv6 on for that interface: sysctl net.ipv6.conf.NAME.disable_ipv6=0";
+    if (error == -EPERM)
+        return "give agentd CAP_NET_ADMIN: AmbientCapabilities= of its unit";
+    return remedy_for_kernel(error);
+}
+
 static void say_taken(const struct claim_address *address, struct claim_row *row)
 {
     char mac[LINK_MAC_STRLEN];
@@ -156,7 +167,8 @@ static void tell_taken(const struct claims *claims)
                             .interface = address->interface);
             else if (address->error)
                 fault_raise(&faults, place, claim_address_refused, .interface = address->interface,
-                            .reason = refusal_words(address->error));
+                            .reason = refusal_words(address->error),
+                            .remedy = refusal_remedy(address->error));
         }
     }
     tell(claims, "conflicts", &faults);

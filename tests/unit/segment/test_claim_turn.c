@@ -9,7 +9,18 @@
  * already); "heard" another's
  * record by the watch, "gone" that there is none; "+N" N milliseconds later.
  */
+#include <errno.h>
+
 #include "claim_world.h"
+
+static int socket_error; /* of each packet socket */
+
+int __wrap_segment_socket_open(uint32_t ifindex, struct segment_socket **ret_socket);
+int __wrap_segment_socket_open(uint32_t ifindex, struct segment_socket **ret_socket)
+{
+    (void)ifindex, (void)ret_socket;
+    return socket_error;
+}
 
 static void obey(struct world *world, const char *word)
 {
@@ -231,6 +242,11 @@ static void a_deletion_that_fails_is_told_and_tried_again_with_pauses(void **sta
         int64_t before_ms = clock_boot_ms();
         answer(&world, CLAIM_FAILED, NULL);
         assert_string_equal(world.claims.removal.trouble, "refused");
+        claims_tell(&world.claims);
+        const struct known_fault *fault = fault_book_at(world.claims.options.faults, 0);
+        assert_non_null(fault);
+        assert_string_equal(known_fault_code(fault), "claim-delete-failed");
+        assert_string_equal(fault->place, "Lease " KEY);
         int64_t again_ms = world.claims.removal.not_before_ms;
         assert_true(claim_records_next_ms(&world.claims) >= again_ms);
         assert_true(again_ms - before_ms > pause_ms);
@@ -242,6 +258,8 @@ static void a_deletion_that_fails_is_told_and_tried_again_with_pauses(void **sta
     }
     answer(&world, CLAIM_ABSENT, NULL);
     assert_string_equal(world.claims.removal.trouble, "");
+    claims_tell(&world.claims);
+    assert_int_equal(fault_book_count(world.claims.options.faults), 0);
     assert_true(claim_records_next_ms(&world.claims) == INT64_MAX);
     end(&world);
 }
@@ -278,18 +296,90 @@ static void who_does_not_renew_is_told(void **state)
     }
 }
 
-/* What is told of the store: the message, or "" for nothing. */
-static const char *told(struct world *world)
+/* The first fault that is told, or NULL. */
+static const struct known_fault *fault_told(struct world *world)
 {
     struct own_claim *list[] = { &world->claim };
-    claim_rank(&world->claim, now_of(world));
     world->claims.list.items = list;
     world->claims.list.count = 1;
     claims_tell(&world->claims);
     world->claims.list.items = NULL;
     world->claims.list.count = 0;
     struct fault_book *book = world->claims.options.faults;
-    return fault_book_count(book) ? fault_book_at(book, 0)->message : "";
+    return fault_book_count(book) ? fault_book_at(book, 0) : NULL;
+}
+
+/* What is told of the store: the message, or "" for nothing. */
+static const char *told(struct world *world)
+{
+    claim_rank(&world->claim, now_of(world));
+    const struct known_fault *fault = fault_told(world);
+    return fault ? fault->message : "";
+}
+
+static void assert_told(struct world *world, const char *code, const char *place,
+                        const char *remedy)
+{
+    const struct known_fault *fault = fault_told(world);
+    assert_non_null(fault);
+    assert_int_equal(fault_book_count(world->claims.options.faults), 1);
+    assert_string_equal(known_fault_code(fault), code);
+    assert_string_equal(fault->place, place);
+    if (!strstr(fault->remedy, remedy))
+        fail_msg("%s: \"%s\" lacks \"%s\"", code, fault->remedy, remedy);
+}
+
+static void an_interface_without_a_packet_socket_is_told(void **state)
+{
+    (void)state;
+    uint32_t ifindexes[] = { 7 };
+    const wire_list list = { .items = ifindexes, .count = 1 };
+    struct claim_address address = { .ifindex = 7, .interface = "eth7" };
+    static const struct {
+        int error;
+        const char *remedy;
+    } cases[] = { { -EPERM, "CAP_NET_RAW" }, { -ENODEV, "ip link" } };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct world world;
+        begin(&world);
+        world.claim.addresses.items = &address;
+        world.claim.addresses.count = 1;
+        assert_int_equal(wires_new(world.event, NULL, NULL, &world.claims.wires), 0);
+        socket_error = cases[i].error;
+        wires_set(world.claims.wires, &list);
+        assert_told(&world, "claim-no-packet-socket", "eth7", cases[i].remedy);
+        wires_free(world.claims.wires);
+        end(&world);
+    }
+}
+
+/* Only of what is there already is the remedy to take it away. */
+static void an_address_that_the_kernel_refuses_is_told(void **state)
+{
+    (void)state;
+    struct claim_address address = { .interface = "eth7" };
+    assert_int_equal(ip_parse("192.0.2.1", &address.ip), 0);
+    static const struct {
+        int error;
+        const char *remedy;
+    } cases[] = {
+        { -EEXIST, "ip addr del" },
+        { -EACCES, "disable_ipv6" },
+        { -EPERM, "CAP_NET_ADMIN" },
+        { -ENODEV, "ip link" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct world world;
+        begin(&world);
+        world.claim.addresses.items = &address;
+        world.claim.addresses.count = 1;
+        address.error = cases[i].error;
+        world.claim.has_right = true;
+        assert_told(&world, "claim-address-refused", "192.0.2.1", cases[i].remedy);
+        world.claim.has_right = false;
+        assert_null(fault_told(&world));
+        end(&world);
+    }
 }
 
 /* A good reading between two refused writes is no comfort. */
@@ -348,6 +438,8 @@ int main(void)
         cmocka_unit_test(writes_that_take_too_long_are_told),
         cmocka_unit_test(records_are_deleted_when_nobody_can_want_them),
         cmocka_unit_test(what_a_claim_wants_or_another_took_stays),
+        cmocka_unit_test(an_interface_without_a_packet_socket_is_told),
+        cmocka_unit_test(an_address_that_the_kernel_refuses_is_told),
         cmocka_unit_test(a_deletion_that_fails_is_told_and_tried_again_with_pauses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
