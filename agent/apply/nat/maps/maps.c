@@ -212,7 +212,7 @@ static int make_folder(struct nat_datapath *datapath, struct faults *faults)
 
 static void explain(enum nat_map_index index, int error, struct faults *faults)
 {
-    const char *remedy = NULL;
+    const char *remedy = remedy_for_kernel(error);
     if (error == -EPERM)
         remedy = NAT_CAPABILITIES_REMEDY;
     else if (error == -EACCES)
