@@ -41,6 +41,7 @@ struct outside_keeper {
     bool without_pools; /* at the last look */
     bool late;          /* this node came after the pools: `noted` may lack what others serve */
     bool due;           /* a look is due although nothing has changed */
+    bool unsaved;       /* the file lacks some of `noted` */
 };
 
 static int order(const void *a, const void *b)
@@ -263,6 +264,15 @@ static bool is_changed(const struct outside_keeper *keeper, const struct sorted 
     return changed;
 }
 
+/* What can't be written is told, and written at a later look. */
+static void write_noted(struct outside_keeper *keeper, struct faults *faults)
+{
+    int r = save(keeper);
+    keeper->unsaved = r < 0;
+    if (r < 0)
+        fault_raise(faults, keeper->path, pool_outside_unwritten, .reason = strerror(-r));
+}
+
 /* Some pools are there. */
 static int look(struct outside_keeper *keeper, struct faults *faults)
 {
@@ -274,12 +284,11 @@ static int look(struct outside_keeper *keeper, struct faults *faults)
         keeper->noted = served;
         served = old;
         keeper->late |= !keeper->known && !keeper->without_pools && keeper->noted.count == 0;
-        keeper->known = true;
-        int written = save(keeper);
-        if (written < 0)
-            fault_raise(faults, keeper->path, pool_outside_unwritten, .reason = strerror(-written));
+        keeper->known = keeper->unsaved = true;
     }
     sorted_done(&served);
+    if (keeper->unsaved)
+        write_noted(keeper, faults);
     return r < 0 ? r : keep_all(keeper, faults);
 }
 
@@ -289,7 +298,7 @@ static void forget(struct outside_keeper *keeper)
     if (keeper->known && unlink(keeper->path) < 0 && errno != ENOENT)
         log_error("%s cannot be removed: %s", keeper->path, strerror(errno));
     sorted_clear(&keeper->noted);
-    keeper->known = false;
+    keeper->known = keeper->unsaved = false;
     keeper->late = false;
     /* Ranges let in no more than they say: what was in service behind them the kernel knows. */
     keeper->without_pools = keeper->options.config->services.load_balancer_ips.count == 0;
@@ -323,7 +332,7 @@ int outside_keeper_run(struct outside_keeper *keeper)
         r = look(keeper, &faults);
         keeper->without_pools = false;
     }
-    keeper->due = r < 0;
+    keeper->due = r < 0 || keeper->unsaved;
     tell(keeper, &faults);
     return r;
 }
