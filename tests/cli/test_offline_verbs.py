@@ -175,6 +175,15 @@ def test_plan_of_a_folder_that_is_missing(ctl, tmp_path):
     assert code == 2 and output == "" and "none" in errors
 
 
+def test_plan_of_a_controller_that_exports_nothing(ctl, folder, tmp_path):
+    settings = tmp_path / "controller.yaml"
+    settings.write_text("source: { kubernetes: {} }\n")
+    code, output, _ = ctl.run("plan", "-f", str(folder), "--node=node-1", f"--controller={settings}", "--json")
+    assert code == 1
+    assert [(fault["code"], fault["place"]) for fault in json.loads(output)["faults"]] == [
+        ("export-cluster-unset", str(settings))]
+
+
 def test_help_fault_has_all_kinds_and_each(ctl):
     code, text, _ = ctl.run("help", "fault")
     codes = [line.split()[0] for line in text.splitlines()]

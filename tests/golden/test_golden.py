@@ -33,6 +33,8 @@ CODES = {
     "egress-gateway-pods": {"egress-no-endpoint", "egress-no-service"},
     "egress-missing": {"egress-unknown"},
     "egress-stays": {"egress-no-node-selected", "egress-pod-network-unknown"},
+    "exports": {"export-refused"},
+    "pools-edited": {"pool-address-lost"},
 }
 
 

@@ -7,6 +7,8 @@
 #include "cmocka_all.h"
 #include "cni/plan.h"
 #include "cni/reply.h"
+#include "faults/documents.h"
+#include "faults/raise.h"
 
 static const char good[] =
     "{\"interface\":\"eth0\",\"hostInterface\":\"veth1\",\"alias\":\"COIL:a:b:eth0\","
@@ -95,9 +97,14 @@ static void what_is_wanted_is_named(void **state)
     char text[1024];
     struct plan plan;
     struct cni_error error = { 0 };
+    AUTOFAULTS struct faults faults = { 0 };
     with("\"alias\"", "\"x\"", text);
     assert_true(plan_decode(text, strlen(text), &plan, &error) < 0);
     assert_non_null(strstr(error.message, ":1:1: alias is wanted"));
+    fault_raise(&faults, "agentd's plan:1:1", document_part_wanted, .part = "alias");
+    AUTOFREE char *told =
+        text_format("%s: %s", faults.list.items[0].place, faults.list.items[0].message);
+    assert_string_equal(error.message, told);
 }
 
 static void a_list_is_not_too_long(void **state)

@@ -53,6 +53,25 @@ static void a_record_that_cannot_be_read_stops_all(void **state)
     assert_int_equal(count_of(fx, "POST /api/v1/namespaces/n/configmaps"), 0);
 }
 
+/* Somebody has emptied it: what it said of addresses is not known. */
+static void a_record_without_a_state_stops_all(void **state)
+{
+    struct fixture *fx = *state;
+    fx->has_record = true;
+    text_add(&fx->record, "{\"state\":\"\",\"seen\":\"\"}");
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, fault_book_count(fx->status.faults) > 1);
+    bool stateless = false, unreadable = false;
+    for (size_t i = 0; i < fault_book_count(fx->status.faults); i++) {
+        const char *code = known_fault_code(fault_book_at(fx->status.faults, i));
+        stateless |= strcmp(code, "controller-record-stateless") == 0;
+        unreadable |= strcmp(code, "controller-record-unreadable") == 0;
+    }
+    assert_true(stateless && unreadable);
+    assert_int_equal(count_of(fx, "PATCH "), 0);
+}
+
 static void a_record_newer_than_the_services_is_waited_for(void **state)
 {
     struct fixture *fx = *state;
@@ -141,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(who_lost_the_record_reads_it_before_all_else),
         CASE(a_record_that_was_not_stored_gives_nothing),
+        CASE(a_record_without_a_state_stops_all),
         CASE(a_record_that_cannot_be_read_stops_all),
         CASE(a_record_newer_than_the_services_is_waited_for),
         CASE(what_was_seen_beyond_the_record_is_not_waited_for),
