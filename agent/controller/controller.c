@@ -25,8 +25,6 @@
 #include "client/kube/kubeconfig.h"
 #include "controller/controller_socket.h"
 #include "controller/jobs.h"
-#include "faults/controller.h"
-#include "faults/raise.h"
 #include "loop/deferred.h"
 #include "loop/notify.h"
 #include "loop/signals.h"
@@ -175,11 +173,6 @@ int controller_load(const char *path, struct controller_config **ret_config, str
     int r = controller_config_load(path, &config, faults);
     if (r < 0)
         return r;
-    const char *wrong = elector_check(config);
-    if (wrong) {
-        fault_raise(faults, path, election_settings_wrong, .reason = wrong);
-        return -EBADMSG;
-    }
     if (config->exports.cluster)
         plan_export_check(&config->exports, faults);
     if (!faults_none(faults))

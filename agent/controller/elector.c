@@ -53,12 +53,6 @@ static struct election_rules rules_of(const struct controller_config *config)
     };
 }
 
-const char *elector_check(const struct controller_config *config)
-{
-    const struct election_rules rules = rules_of(config);
-    return election_rules_error(&rules);
-}
-
 static uint32_t any_number(void)
 {
     uint32_t number;

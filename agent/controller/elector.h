@@ -27,9 +27,6 @@ struct elector_options {
     void *context;
 };
 
-/* What is wrong with the times of an election, in words; NULL: nothing. */
-const char *elector_check(const struct controller_config *config);
-
 /* Begins as a follower, from the next turn of the loop on. Returns 0 or -errno. */
 int elector_new(const struct elector_options *options, struct elector **ret_elector);
 

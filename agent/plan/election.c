@@ -15,19 +15,6 @@ const struct election_rules election_rules_default = {
     .retry_ms = 2000,
 };
 
-const char *election_rules_error(const struct election_rules *rules)
-{
-    if (rules->retry_ms < 1)
-        return "the retry period must be at least 1 ms";
-    if (rules->lease_ms < MS_PER_S || rules->lease_ms % MS_PER_S != 0)
-        return "the lease duration must be whole seconds: a Lease counts in these";
-    if (rules->lease_ms <= rules->renew_ms)
-        return "the lease duration must be longer than the renew deadline";
-    if (rules->renew_ms * 10 <= rules->retry_ms * 12)
-        return "the renew deadline must be longer than 1.2 retry periods";
-    return NULL;
-}
-
 void election_begin(struct election *election, const struct election_rules *rules,
                     const char *identity, int64_t now_ms)
 {

@@ -40,9 +40,6 @@ struct election_rules {
 
 extern const struct election_rules election_rules_default;
 
-/* What is wrong with the rules, in words; NULL: nothing. */
-const char *election_rules_error(const struct election_rules *rules);
-
 enum election_step {
     ELECTION_WAIT,   /* until election_next_ms() */
     ELECTION_READ,   /* GET the Lease: election_saw(), election_absent() or election_failed() */

@@ -159,19 +159,6 @@ static void late_answer_does_not_lengthen_leadership(void **state)
     assert_false(election.leading);
 }
 
-/* TestLeaderElectionConfigValidation */
-static void rules_are_checked(void **state)
-{
-    (void)state;
-    assert_null(election_rules_error(&election_rules_default));
-    const struct election_rules wrong[] = {
-        { 10000, 10000, 2000 }, { 15000, 2400, 2000 }, { 15000, 10000, 0 },
-        { 500, 400, 100 },      { 1500, 1200, 100 },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-        assert_non_null(election_rules_error(&wrong[i]));
-}
-
 static void another_clock_does_not_count(void **state)
 {
     (void)state;
@@ -373,7 +360,6 @@ int main(void)
         cmocka_unit_test(leader_lets_go),
         cmocka_unit_test(deadline_ends_leadership),
         cmocka_unit_test(late_answer_does_not_lengthen_leadership),
-        cmocka_unit_test(rules_are_checked),
         cmocka_unit_test(another_clock_does_not_count),
         cmocka_unit_test(candidates_are_spread),
         cmocka_unit_test(candidates_look_when_the_claim_ends),
