@@ -1,6 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The manifest source when the folder as a whole changes, vanishes, or is in doubt. */
+#include <errno.h>
+
 #include "folder_fixture.h"
+#include "source/manifest_file.h"
+
+static int watch_error, open_error; /* 0: the kernel decides */
+
+int __real_sd_event_add_inotify_fd(sd_event *event, sd_event_source **source, int fd, uint32_t mask,
+                                   sd_event_inotify_handler_t callback, void *userdata);
+int __wrap_sd_event_add_inotify_fd(sd_event *event, sd_event_source **source, int fd, uint32_t mask,
+                                   sd_event_inotify_handler_t callback, void *userdata);
+int __wrap_sd_event_add_inotify_fd(sd_event *event, sd_event_source **source, int fd, uint32_t mask,
+                                   sd_event_inotify_handler_t callback, void *userdata)
+{
+    return watch_error
+               ? watch_error
+               : __real_sd_event_add_inotify_fd(event, source, fd, mask, callback, userdata);
+}
+
+int __real_manifest_file_open(const char *directory, const char *name, uint64_t max_bytes,
+                              struct manifest_file **ret_file);
+int __wrap_manifest_file_open(const char *directory, const char *name, uint64_t max_bytes,
+                              struct manifest_file **ret_file);
+int __wrap_manifest_file_open(const char *directory, const char *name, uint64_t max_bytes,
+                              struct manifest_file **ret_file)
+{
+    return open_error ? open_error
+                      : __real_manifest_file_open(directory, name, max_bytes, ret_file);
+}
 
 static void swap_data(struct fixture *fx, const char *version)
 {
@@ -167,6 +195,48 @@ static void a_folder_behind_a_link_that_turns(void **state)
     assert_int_equal(port_of(fx->store, "web"), 81);
 }
 
+static bool is_known(const struct fixture *fx, const char *code)
+{
+    for (size_t i = 0; i < fault_book_count(fx->faults); i++) {
+        if (strcmp(known_fault_code(fault_book_at(fx->faults, i)), code) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The kernel has no watch to give, and then one. */
+static void a_folder_that_cannot_be_watched_is_told(void **state)
+{
+    struct fixture *fx = *state;
+    write_file(fx, "a.yaml", service_yaml("a", 80));
+    watch_error = -ENOSPC;
+    fixture_start(fx);
+    run_until(fx, is_known(fx, "manifest-folder-unwatched"));
+    assert_int_equal(port_of(fx->store, "a"), 0);
+    watch_error = 0;
+    run_until(fx, port_of(fx->store, "a") == 80);
+    assert_int_equal(fault_book_count(fx->faults), 0);
+}
+
+/* What was known of the file stays. */
+static void a_file_that_cannot_be_read_now_is_tried_again(void **state)
+{
+    struct fixture *fx = *state;
+    write_file(fx, "a.yaml", service_yaml("a", 80));
+    fixture_start(fx);
+    settle(fx);
+    open_error = -EMFILE;
+    write_file(fx, "a.yaml", service_yaml("a", 81));
+    run_until(fx, is_known(fx, "manifest-retried"));
+    const struct known_fault *fault = fault_book_at(fx->faults, 0);
+    assert_string_equal(fault->place, "a.yaml");
+    assert_non_null(strstr(fault->remedy, "LimitNOFILE"));
+    assert_int_equal(port_of(fx->store, "a"), 80);
+    open_error = 0;
+    run_until(fx, port_of(fx->store, "a") == 81);
+    assert_int_equal(fault_book_count(fx->faults), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +246,8 @@ int main(void)
         in_folder(a_folder_that_comes_late_is_found),
         in_folder(a_file_in_the_place_of_the_folder),
         in_folder(a_folder_behind_a_link_that_turns),
+        in_folder(a_folder_that_cannot_be_watched_is_told),
+        in_folder(a_file_that_cannot_be_read_now_is_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
