@@ -161,7 +161,12 @@ static bool look_at_socket(void *context, int64_t now_ms)
 {
     struct agent *agent = context;
     struct http_server *fresh = NULL;
-    if (http_server_has_file(agent->socket) || now_ms < agent->socket_retry_ms)
+    const bool there = http_server_has_file(agent->socket);
+    if (there && agent->socket_retry_ms)
+        tell_socket(agent, 0); /* somebody has put it back */
+    if (there)
+        agent->socket_retry_ms = 0;
+    if (there || now_ms < agent->socket_retry_ms)
         return false;
     int r = open_socket(agent, false, &fresh);
     tell_socket(agent, r);

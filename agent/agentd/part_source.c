@@ -121,11 +121,12 @@ static int start_kube(struct agent *agent, struct kube_config *kube)
         .context = agent,
     };
     struct kube_source *source = NULL;
-    tell_of_circle(agent, kube);
     int r = kube_source_start(agent->event, &options, &source);
-    if (r == 0)
-        agent->kube = source;
-    return r;
+    if (r < 0)
+        return r;
+    agent->kube = source;
+    tell_of_circle(agent, kube);
+    return 0;
 }
 
 /* The text of the kubeconfig's file, to see that it changes; NULL in a pod. */
@@ -199,17 +200,21 @@ void source_invalidate(void *context)
 static int restart_kube(struct agent *agent, struct kube_config *kube)
 {
     struct kube_source *old = agent->kube;
-    bool synced = agent->status.source.synced;
+    const struct source_status before = agent->status.source;
     int r = copy_keeper_set_server(agent->copy, kube->server);
     if (r < 0) {
         kube_config_free(kube);
         return r;
     }
     r = start_kube(agent, kube);
-    agent->status.source.synced = synced;
-    if (r == 0)
-        kube_source_free(old);
-    return r;
+    if (r < 0) {
+        agent->status.source = before;
+        (void)copy_keeper_set_server(agent->copy, before.path);
+        return r;
+    }
+    agent->status.source.synced = before.synced;
+    kube_source_free(old);
+    return 0;
 }
 
 /* Reads the kubeconfig again; asks anew where it says something else. */
