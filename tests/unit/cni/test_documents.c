@@ -9,6 +9,7 @@
 #include "cni/reply.h"
 #include "faults/documents.h"
 #include "faults/raise.h"
+#include "raised.h"
 
 static const char good[] =
     "{\"interface\":\"eth0\",\"hostInterface\":\"veth1\",\"alias\":\"COIL:a:b:eth0\","
@@ -102,8 +103,8 @@ static void what_is_wanted_is_named(void **state)
     assert_true(plan_decode(text, strlen(text), &plan, &error) < 0);
     assert_non_null(strstr(error.message, ":1:1: alias is wanted"));
     fault_raise(&faults, "agentd's plan:1:1", document_part_wanted, .part = "alias");
-    AUTOFREE char *told =
-        text_format("%s: %s", faults.list.items[0].place, faults.list.items[0].message);
+    const struct fault *fault = raised(&faults, "document-part-wanted");
+    AUTOFREE char *told = text_format("%s: %s", fault->place, fault->message);
     assert_string_equal(error.message, told);
 }
 
