@@ -120,7 +120,9 @@ static int mark_service(const struct wanted *wanted, const struct service *servi
     r = claim_in_ranges(&facts->config->addresses.claim, &wanted->ip)
             ? vec_push(marks, &ranges)
             : advertised_by(facts->store, service, &wanted->ip, marks);
-    if (r == 0 && service->external_local) {
+    if (r < 0)
+        return r;
+    if (service->external_local) {
         r = vec_push(marks, service);
         r = r < 0 ? r : vec_push(marks, &families[wanted->ip.family == IP_V4]);
     }
@@ -159,8 +161,9 @@ static int add_contender(const struct wanted *wanted, const struct node *node, c
     if (r != PLACEMENT_MAY)
         return MIN(r, 0);
     r = contenders_add(others, name, 0);
-    if (r == 0)
-        r = wanted_lacks(wanted, name, &lost);
+    if (r < 0)
+        return r;
+    r = wanted_lacks(wanted, name, &lost);
     if (r > 0)
         contenders_lacks(others);
     return MIN(r, 0);

@@ -260,16 +260,19 @@ static int list_all(const struct route_inputs *inputs, struct listing *listing)
     const struct config *config = inputs->node->config;
     AUTOVEC ip_list addresses = { 0 };
     int r = store_addresses(inputs->node->store, &addresses);
-    if (r == 0)
-        r = vec_append(&addresses, &config->addresses.own);
+    if (r < 0)
+        return r;
+    r = vec_append(&addresses, &config->addresses.own);
     if (r < 0)
         return r;
     ip_list_unite(&addresses);
     vec_each(const struct ip, ip, &addresses) {
-        r = r == 0 ? add_claimed(listing, inputs, ip, is_own(config, ip)) : r;
+        r = add_claimed(listing, inputs, ip, is_own(config, ip));
+        if (r < 0)
+            return r;
     }
     vec_sort(&listing->list, key_cmp);
-    return r;
+    return 0;
 }
 
 int plan_holdings(const struct route_inputs *inputs, holding_list *ret_list)

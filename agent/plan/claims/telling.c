@@ -30,10 +30,12 @@ static int choose(const telling_hosts *hosts, const struct ip *ip, telling_hosts
 {
     int r = 0;
     vec_each(const struct telling_host, host, hosts) {
-        if (r == 0 && host->ip.family == ip->family && chosen->count < TELLING_MOST)
+        if (host->ip.family == ip->family && chosen->count < TELLING_MOST)
             r = vec_push(chosen, *host);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 int telling_begin(struct telling *telling, uint32_t ifindex, const struct ip *ip,
@@ -42,9 +44,10 @@ int telling_begin(struct telling *telling, uint32_t ifindex, const struct ip *ip
     AUTOVEC telling_hosts chosen = { 0 };
     telling_end(telling, ifindex, ip);
     int r = choose(hosts, ip, &chosen);
-    if (r == 0 && chosen.count)
-        r = vec_reserve(&telling->tasks, 1);
     if (r < 0 || !chosen.count)
+        return r;
+    r = vec_reserve(&telling->tasks, 1);
+    if (r < 0)
         return r;
     struct telling_task *task = &telling->tasks.items[telling->tasks.count++];
     *task = (struct telling_task){ .ifindex = ifindex, .ip = *ip };

@@ -191,19 +191,24 @@ int node_conflicts(const struct store *store, const struct config *config, prefi
     AUTOVEC own_net_list nets = { 0 };
     const struct object *self = store_get(store, KIND_NODE, "", config->node);
     int r = find_own(store, config->node, KIND_NODE, &nets);
-    if (r == 0)
-        r = find_own(store, config->node, KIND_ADDRESS_BLOCK, &nets);
+    if (r < 0)
+        return r;
+    r = find_own(store, config->node, KIND_ADDRESS_BLOCK, &nets);
+    if (r < 0)
+        return r;
     vec_each(const struct own_net, net, &nets) {
-        if (r == 0)
-            r = vec_push(own, *net->net);
+        r = vec_push(own, *net->net);
+        if (r < 0)
+            return r;
     }
-    if (r == 0 && self)
+    if (self)
         check_twin(store, self, faults);
-    if (r == 0)
-        r = check_others(store, config->node, KIND_NODE, &nets, faults);
-    if (r == 0)
-        r = check_others(store, config->node, KIND_ADDRESS_BLOCK, &nets, faults);
-    if (r == 0)
-        check_services(config, &nets, faults);
-    return r == 0 ? check_addresses(store, &nets, faults) : r;
+    r = check_others(store, config->node, KIND_NODE, &nets, faults);
+    if (r < 0)
+        return r;
+    r = check_others(store, config->node, KIND_ADDRESS_BLOCK, &nets, faults);
+    if (r < 0)
+        return r;
+    check_services(config, &nets, faults);
+    return check_addresses(store, &nets, faults);
 }

@@ -34,6 +34,15 @@ static void tell_once(struct faults *faults, size_t from, struct faults *more)
     faults->incomplete |= more->incomplete;
 }
 
+static int put_set(struct egress_plan *plan, struct egress_set **set)
+{
+    int r = *set ? sorted_put(&plan->sets, set) : 0;
+    if (r < 0)
+        return r;
+    *set = NULL;
+    return 0;
+}
+
 static int add_sets(const struct node_facts *facts, struct egress_plan *plan, struct faults *faults)
 {
     AUTOVEC object_list egresses = { 0 };
@@ -43,13 +52,13 @@ static int add_sets(const struct node_facts *facts, struct egress_plan *plan, st
     vec_each(const struct object *, object, &egresses) {
         struct egress_set *sets[2] = { 0 };
         r = plan_egress_sets(facts, to_egress(*object), sets, faults);
-        for (size_t i = 0; i < 2; i++) {
-            CLEANUP(egress_set_freep) struct egress_set *set = sets[i];
-            if (r == 0 && set)
-                r = sorted_put(&plan->sets, &set);
-            if (r == 0)
-                set = NULL;
-        }
+        CLEANUP(egress_set_freep) struct egress_set *first = sets[0], *second = sets[1];
+        if (r < 0)
+            return r;
+        r = put_set(plan, &first);
+        if (r < 0)
+            return r;
+        r = put_set(plan, &second);
         if (r < 0)
             return r;
     }
@@ -100,9 +109,10 @@ static int add_policy(const struct node_facts *facts, const struct egress_policy
         return r;
     tell_once(faults, 0, &found);
     r = sorted_put(&plan->policies, &policy);
-    if (r == 0)
-        policy = NULL;
-    return r;
+    if (r < 0)
+        return r;
+    policy = NULL;
+    return 0;
 }
 
 static int add_pod(const struct node_facts *facts, const struct ip *address,
@@ -178,9 +188,10 @@ static int add_client(const struct node_facts *facts, const egress_ref_list *ser
     if (r < 0 || !client)
         return r;
     r = sorted_put(&plan->clients, &client);
-    if (r == 0)
-        client = NULL;
-    return r;
+    if (r < 0)
+        return r;
+    client = NULL;
+    return 0;
 }
 
 const struct egress_policy *egress_plan_gateway_policy(const struct egress_plan *plan,
@@ -201,11 +212,13 @@ static int add_gateway_policy(const struct node_facts *facts, const struct egres
     if (egress_plan_gateway_policy(plan, client))
         return 0;
     int r = plan_egress_policy(facts, &key, &policy, &told);
-    if (r == 0)
-        r = sorted_put(&plan->gateway_policies, &policy);
-    if (r == 0)
-        policy = NULL;
-    return r;
+    if (r < 0)
+        return r;
+    r = sorted_put(&plan->gateway_policies, &policy);
+    if (r < 0)
+        return r;
+    policy = NULL;
+    return 0;
 }
 
 /* What clients may send where. */

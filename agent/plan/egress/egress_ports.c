@@ -42,16 +42,19 @@ int plan_egress_ports(const struct sorted *links, const nat_attachment_list *hoo
 {
     int r = 0;
     vec_each(const struct nat_attachment, hook, hooks) {
-        if (r == 0)
-            r = put_port(links, hook, ports);
+        r = put_port(links, hook, ports);
+        if (r < 0)
+            return r;
     }
     sorted_each(const struct link, link, links) {
         const struct link *bridge =
             link_port_of(links, link) ? NULL : link_bridge_behind(links, link);
-        if (r == 0 && bridge && has_port(ports, bridge))
+        if (bridge && has_port(ports, bridge))
             r = sorted_put(ports, &(struct egress_port){ link->ifindex, bridge->ifindex });
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 bool plan_egress_is_seen(const struct sorted *links, const struct sorted *ports, uint32_t ifindex)

@@ -170,15 +170,19 @@ static int plan_all(struct planning *planning)
     CLEANUP(export_plan_done) struct export_plan plan = { 0 };
     AUTOFAULTS struct faults faults = { 0 }; /* the controller tells them, once for all nodes */
     int r = plan_export_ids(&facts->config->exports, facts->store, &plan, &faults);
+    if (r < 0)
+        return r;
     vec_each(const struct export_document, document, &plan.documents) {
-        if (r == 0)
-            r = add_service(planning, document);
+        r = add_service(planning, document);
+        if (r < 0)
+            return r;
     }
     vec_each(const struct export_refusal, refusal, &plan.refusals) {
-        if (r == 0)
-            r = add_refused(planning, refusal);
+        r = add_refused(planning, refusal);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 int plan_agent_services(const struct agent_services_inputs *inputs,

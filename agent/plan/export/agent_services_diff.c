@@ -118,9 +118,10 @@ int agent_services_compare(const struct agent_services *wanted, const agent_serv
     CLEANUP(agent_services_diff_done) struct agent_services_diff diff = { 0 };
     struct walk walk = { wanted, rule, &diff, faults };
     int r = walk_all(&walk, have);
-    if (r == 0)
-        *ret_diff = TAKE_STRUCT(diff);
-    return r;
+    if (r < 0)
+        return r;
+    *ret_diff = TAKE_STRUCT(diff);
+    return 0;
 }
 
 void agent_services_diff_done(struct agent_services_diff *diff)

@@ -128,12 +128,16 @@ static int export_services(struct exporting *exporting)
 {
     AUTOVEC object_list services = { 0 };
     int r = store_list(exporting->store, KIND_SERVICE, &services);
+    if (r < 0)
+        return r;
     vec_sort(&services, precedence_cmp);
     vec_each(const struct object *, object, &services) {
-        if (r == 0 && export_is_asked(exporting->config, to_service(*object)))
+        if (export_is_asked(exporting->config, to_service(*object)))
             r = export_service(exporting, to_service(*object));
+        if (r < 0)
+            return r;
     }
-    return r < 0 ? r : settle_keys(exporting);
+    return settle_keys(exporting);
 }
 
 static int plan_all(struct exporting *exporting, struct export_plan *ret_plan)
@@ -143,7 +147,9 @@ static int plan_all(struct exporting *exporting, struct export_plan *ret_plan)
     if (!plan.arena)
         return -ENOMEM;
     int r = export_services(exporting);
-    if (r == 0 && !exporting->ids_only)
+    if (r < 0)
+        return r;
+    if (!exporting->ids_only)
         r = export_nodes(exporting);
     if (r < 0)
         return r;

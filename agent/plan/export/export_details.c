@@ -65,7 +65,9 @@ static int usable_endpoints(const struct exporting *exporting, const struct serv
                             const struct service_port *port, target_list *targets)
 {
     int r = collect(exporting, service, port, true, targets);
-    if (r == 0 && targets->count == 0)
+    if (r < 0)
+        return r;
+    if (targets->count == 0)
         r = collect(exporting, service, port, false, targets);
     return r;
 }
@@ -105,7 +107,9 @@ int export_details(const struct exporting *exporting, const struct service *serv
     exporting->plan->endpoints |= speaks;
     if (speaks)
         r = usable_endpoints(exporting, service, port, &endpoints);
-    if (r == 0 && addresses == EXPORT_LOAD_BALANCER)
+    if (r < 0)
+        return r;
+    if (addresses == EXPORT_LOAD_BALANCER)
         r = own_addresses(service, port, &own);
     if (r < 0)
         return r;

@@ -177,7 +177,9 @@ static int want(struct walk *walk, const struct spot *spot)
     bool held = same == 0 && shrinks(walk, spot);
     walk->diff->held_nodes |= held;
     int r = tell(walk, spot, same == 1 ? EXPORT_CURRENT : held ? EXPORT_HELD : EXPORT_PENDING);
-    if (r == 0 && same != 1 && !held)
+    if (r < 0)
+        return r;
+    if (same != 1 && !held)
         r = push(walk, (struct export_op){
                            .nodes = !*spot->wanted->id,
                            .key = spot->key,
@@ -311,11 +313,19 @@ static int walk_all(struct walk *walk)
     return release(walk);
 }
 
+static void walk_done(struct walk *walk)
+{
+    text_done(&walk->marker_prefix);
+    text_done(&walk->nodes_key);
+    vec_done(&walk->removals);
+}
+
 int export_diff(const struct export_config *config, const struct export_plan *plan,
                 const export_entries *have, const struct export_hold *hold,
                 struct export_diff *ret_diff, struct faults *faults)
 {
     CLEANUP(export_diff_done) struct export_diff diff = { .arena = arena_new(ARENA_SIZE) };
+    CLEANUP(walk_done)
     struct walk walk = {
         .plan = plan,
         .have = have,
@@ -325,16 +335,16 @@ int export_diff(const struct export_config *config, const struct export_plan *pl
         .skip = strlen(config->prefix) + 1,
     };
     int r = diff.arena ? export_marker_prefix(config, &walk.marker_prefix) : -ENOMEM;
-    if (r == 0)
-        r = export_nodes_key(config, &walk.nodes_key);
-    if (r == 0)
-        r = walk_all(&walk);
-    text_done(&walk.marker_prefix);
-    text_done(&walk.nodes_key);
-    vec_done(&walk.removals);
-    if (r == 0)
-        *ret_diff = TAKE_STRUCT(diff);
-    return r;
+    if (r < 0)
+        return r;
+    r = export_nodes_key(config, &walk.nodes_key);
+    if (r < 0)
+        return r;
+    r = walk_all(&walk);
+    if (r < 0)
+        return r;
+    *ret_diff = TAKE_STRUCT(diff);
+    return 0;
 }
 
 void export_diff_done(struct export_diff *diff)

@@ -56,13 +56,17 @@ static int usable_nodes(struct exporting *exporting, node_list *usable)
 {
     AUTOVEC object_list nodes = { 0 };
     int r = store_list(exporting->store, KIND_NODE, &nodes);
+    if (r < 0)
+        return r;
     vec_each(const struct object *, object, &nodes) {
         const struct node *node = to_node(*object);
         pretend_fault(exporting, node);
-        if (r == 0 && is_usable(exporting, node))
+        if (is_usable(exporting, node))
             r = vec_push(usable, node);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 /* An empty selector, which label_selector.h does not take, selects all. */
@@ -72,14 +76,15 @@ static int select_nodes(const char *text, const node_list *usable, node_list *se
     struct label_selector_error error;
     vec_clear(selected);
     int r = *text ? label_selector_parse(text, &selector, &error) : 0;
-    if (r == -EINVAL) /* the configuration was checked: there is none */
-        return 0;
+    if (r < 0)
+        return r == -EINVAL ? 0 : r; /* the configuration was checked: there is none */
     vec_each(const struct node *, node, usable) {
-        if (r == 0 &&
-            (!selector || label_selector_matches(selector, (*node)->labels, (*node)->label_count)))
+        if (!selector || label_selector_matches(selector, (*node)->labels, (*node)->label_count))
             r = vec_push(selected, *node);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 static int choose_nodes(const struct exporting *exporting, const node_list *usable,
@@ -156,10 +161,12 @@ int export_nodes(struct exporting *exporting)
     AUTOVEC node_list usable = { 0 }, chosen = { 0 };
     AUTOTEXT struct text value = { 0 };
     int r = usable_nodes(exporting, &usable);
-    if (r == 0)
-        r = choose_nodes(exporting, &usable, &chosen, &selector);
-    if (r == 0)
-        r = keep_names(exporting->plan, &chosen, selector);
+    if (r < 0)
+        return r;
+    r = choose_nodes(exporting, &usable, &chosen, &selector);
+    if (r < 0)
+        return r;
+    r = keep_names(exporting->plan, &chosen, selector);
     if (r < 0)
         return r;
     add_nodes(&chosen, &value);

@@ -63,7 +63,8 @@ int export_same(const char *wanted, const char *have, size_t have_length)
     if (strlen(wanted) == have_length && memcmp(wanted, have, have_length) == 0)
         return 1;
     int r = meaning_of(have, have_length, &theirs);
-    if (r == 0)
-        r = meaning_of(wanted, strlen(wanted), &ours);
+    if (r < 0)
+        return r;
+    r = meaning_of(wanted, strlen(wanted), &ours);
     return r < 0 ? r : strcmp(text_str(&ours), text_str(&theirs)) == 0;
 }

@@ -105,10 +105,11 @@ static int refuse_annotation(struct reading *reading, enum export_annotation ann
     AUTOTEXT struct text remedy = { 0 };
     text_addf(&remedy, "set the annotation to %s, or remove it", wanted);
     int r = text_error(&remedy);
-    if (r == 0)
-        r = export_refuse(reading->exporting, reading->service, text_str(&remedy),
-                          "annotation %s is %s", export_annotation_name(annotation),
-                          quote(text_or_empty(reading, annotation), quoted));
+    if (r < 0)
+        return r;
+    r = export_refuse(reading->exporting, reading->service, text_str(&remedy),
+                      "annotation %s is %s", export_annotation_name(annotation),
+                      quote(text_or_empty(reading, annotation), quoted));
     return r < 0 ? r : 1;
 }
 
@@ -369,7 +370,7 @@ static int make_value(struct reading *reading, const struct exported *exported,
 {
     text_add_char(value, '{');
     int r = exported_members(exported, value);
-    if (r == 0)
+    if (r >= 0)
         r = export_details(reading->exporting, reading->service, port, reading->addresses, value);
     text_add_char(value, '}');
     const char *wrong = r == -ERANGE                       ? "has a number that is too large"
@@ -390,9 +391,12 @@ static int export_port(struct reading *reading, const struct service_port *port)
     (void)snprintf(number, sizeof(number), "%u", port->port);
     exported.port_name = *port->name ? port->name : number;
     int r = read_port(reading, port, &exported, &sni);
-    if (r == 0)
-        r = make_key(reading, &exported, &key);
-    if (r == 0 && !reading->exporting->ids_only)
+    if (r != 0)
+        return r;
+    r = make_key(reading, &exported, &key);
+    if (r != 0)
+        return r;
+    if (!reading->exporting->ids_only)
         r = make_value(reading, &exported, port, &value);
     return r ? r : add_document(reading, port, &exported, &key, &value);
 }

@@ -36,8 +36,9 @@ static int plan_family(const struct node_facts *facts, const struct service *ser
     if (!claim_has_cluster_ip(service, number))
         return 0;
     int r = nat_ports(service, &family);
-    if (r == 0)
-        r = nat_frontends(facts, service, &family, &told_by_nat);
+    if (r < 0)
+        return r;
+    r = nat_frontends(facts, service, &family, &told_by_nat);
     return r < 0 ? r : push_family(facts->config, &family, list);
 }
 
@@ -46,8 +47,9 @@ int plan_openings(const struct node_facts *facts, const struct service *service,
     if (claim_service(facts->config, service) != REASON_ANNOUNCED)
         return 0;
     int r = plan_family(facts, service, IP_V4, list);
-    if (r == 0)
-        r = plan_family(facts, service, IP_V6, list);
+    if (r < 0)
+        return r;
+    r = plan_family(facts, service, IP_V6, list);
     if (r < 0)
         return r;
     vec_sort(list, opening_cmp);

@@ -71,8 +71,10 @@ static int push_all(const struct wanted *wanted, ip_list *list)
             return r;
     }
     int r = push_link_addresses(wanted, list);
+    if (r < 0)
+        return r;
     /* The default route's source may be on no interface, nor in the Node object. */
-    if (r == 0 && wanted->primary == &wanted->facts->default_source[wanted->family == IP_V6])
+    if (wanted->primary == &wanted->facts->default_source[wanted->family == IP_V6])
         r = push_if_wanted(wanted, wanted->primary, list);
     return r;
 }

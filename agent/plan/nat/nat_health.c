@@ -98,14 +98,12 @@ int nat_health_addresses(const struct node_facts *facts, ip_list *ret_list)
 {
     bool all_v4 = is_everywhere(facts->config, IP_V4), all_v6 = is_everywhere(facts->config, IP_V6);
     AUTOVEC ip_list list = { 0 };
-    int r;
-    if (all_v4 && all_v6) {
-        r = vec_push(&list, (struct ip){ .family = IP_NONE });
-    } else {
-        r = add_family(facts, IP_V4, all_v4, &list);
-        if (r == 0)
-            r = add_family(facts, IP_V6, all_v6, &list);
-    }
+    int r = all_v4 && all_v6 ? vec_push(&list, (struct ip){ .family = IP_NONE })
+                             : add_family(facts, IP_V4, all_v4, &list);
+    if (r < 0)
+        return r;
+    if (!all_v4 || !all_v6)
+        r = add_family(facts, IP_V6, all_v6, &list);
     if (r < 0)
         return r;
     *ret_list = TAKE_STRUCT(list);

@@ -75,18 +75,23 @@ static int find_pod_bridges(const struct link_facts *facts, bridge_list *ret_bri
 {
     AUTOVEC bridge_list all = { 0 }, joined = { 0 }, kept = { 0 };
     int r = find_bridges(facts, &all);
+    if (r < 0)
+        return r;
     sorted_each(const struct link, link, facts->links) {
-        if (r == 0 && !nat_may_be_pods(link) && has_bridge(&all, link->master))
+        if (!nat_may_be_pods(link) && has_bridge(&all, link->master))
             r = vec_push(&joined, link->master);
+        if (r < 0)
+            return r;
     }
     vec_sort(&joined, index_cmp);
     vec_each(const uint32_t, ifindex, &all) {
-        if (r == 0 && !has_bridge(&joined, *ifindex))
+        if (!has_bridge(&joined, *ifindex))
             r = vec_push(&kept, *ifindex);
+        if (r < 0)
+            return r;
     }
-    if (r == 0)
-        *ret_bridges = TAKE_STRUCT(kept);
-    return r;
+    *ret_bridges = TAKE_STRUCT(kept);
+    return 0;
 }
 
 static bool can_serve(const struct link_facts *facts, const struct link *link)

@@ -76,8 +76,9 @@ static int push_pool(prefix_list *nets, const struct object *object)
     const struct address_pool *pool = to_address_pool(object);
     for (uint32_t i = 0; i < pool->subnet_count; i++) {
         int r = push_if_used(nets, &pool->subnets[i].ipv4);
-        if (r == 0)
-            r = push_if_used(nets, &pool->subnets[i].ipv6);
+        if (r < 0)
+            return r;
+        r = push_if_used(nets, &pool->subnets[i].ipv6);
         if (r < 0)
             return r;
     }
@@ -147,8 +148,9 @@ static int find_pods(const struct node_facts *facts, prefix_list *pods)
     if (config->services.cluster_cidrs_set)
         return push_all(pods, &config->services.cluster_cidrs);
     int r = push_objects(pods, facts->store, KIND_NODE, push_node);
-    if (r == 0)
-        r = push_objects(pods, facts->store, KIND_ADDRESS_BLOCK, push_block);
+    if (r < 0)
+        return r;
+    r = push_objects(pods, facts->store, KIND_ADDRESS_BLOCK, push_block);
     if (r < 0)
         return r;
     reduce(pods);
@@ -225,12 +227,15 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
     AUTOVEC prefix_list services = { 0 }, own = { 0 };
     AUTOVEC ip_list peers = { 0 };
     int r = push_all(&services, &config->services.service_cidrs);
-    if (r == 0)
-        r = find_pods(facts, &pods);
-    if (r == 0)
-        r = find_peers(facts, &peers);
-    if (r == 0)
-        r = find_own_blocks(facts, &own);
+    if (r < 0)
+        return r;
+    r = find_pods(facts, &pods);
+    if (r < 0)
+        return r;
+    r = find_peers(facts, &peers);
+    if (r < 0)
+        return r;
+    r = find_own_blocks(facts, &own);
     if (r < 0)
         return r;
     reduce(&pods);

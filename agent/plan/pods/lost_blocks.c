@@ -71,8 +71,10 @@ int plan_lost_blocks(const struct pod_addresses *addresses, const struct store *
     sorted_each(const struct pod_interface, pod_interface, &addresses->pod_interfaces) {
         const struct ip *ip =
             pod_interface->v4.family != IP_NONE ? &pod_interface->v4 : &pod_interface->v6;
-        if (r == 0 && ip->family != IP_NONE && !pod_block_at(addresses, ip))
+        if (ip->family != IP_NONE && !pod_block_at(addresses, ip))
             r = add_block_of(pod_interface, store, ret_blocks);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }

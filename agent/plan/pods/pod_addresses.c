@@ -288,8 +288,9 @@ int pod_addresses_put(struct pod_addresses *table, const struct pod_interface *p
     if (known)
         disuse(table, known);
     int r = use(table, &pod_interface->v4);
-    if (r == 0)
-        r = use(table, &pod_interface->v6);
+    if (r < 0)
+        return r;
+    r = use(table, &pod_interface->v6);
     return r < 0 ? r : sorted_put(&table->pod_interfaces, pod_interface);
 }
 

@@ -92,8 +92,9 @@ int plan_pods_seen(const struct sorted *links, const struct sorted *routes,
 {
     CLEANUP(pods_seen_done) struct pods_seen seen = { 0 };
     int r = list_links(links, &seen);
-    if (r == 0)
-        r = read_routes(routes, table, &seen);
+    if (r < 0)
+        return r;
+    r = read_routes(routes, table, &seen);
     if (r < 0)
         return r;
     vec_each(struct pod_seen, entry, &seen.pod_interfaces)

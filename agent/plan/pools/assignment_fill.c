@@ -171,7 +171,9 @@ static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
     if (names_other_family(service))
         return 0;
     int r = prefer_pool(work, turn, picks, &preferred);
-    for (size_t i = 0; i < ARRAY_SIZE(families) && r == 0; i++) {
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         enum lack_reason reason;
         const struct object *pool = NULL;
         struct ip ip;
@@ -179,10 +181,13 @@ static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
             continue;
         r = assignment_choose(&work->update, turn->row, service, families[i], preferred, &ip,
                               &reason, &pool);
-        if (r == 0)
-            r = reason ? lack_of(turn, families[i], reason, NULL, pool) : vec_push(picks, ip);
+        if (r < 0)
+            return r;
+        r = reason ? lack_of(turn, families[i], reason, NULL, pool) : vec_push(picks, ip);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 /* RequireDualStack is both families or none; what is held stays. */
@@ -231,17 +236,22 @@ static int fill(struct work *work, struct turn *turn, bool named)
         return lack_all(turn, LACK_UNREADABLE);
     if (named != at_once)
         r = pick_named(work, turn, &picks);
-    if (!named && r == 0)
+    if (r < 0)
+        return r;
+    if (!named)
         r = pick_others(work, turn, &picks);
-    if (r == 0)
-        r = drop_halves(turn, &picks);
+    if (r < 0)
+        return r;
+    r = drop_halves(turn, &picks);
+    if (r < 0)
+        return r;
     vec_each(const struct ip, ip, &picks) {
-        if (r == 0)
-            r = turn_take(work, turn, ip);
+        r = turn_take(work, turn, ip);
+        if (r < 0)
+            return r;
     }
-    if (r == 0)
-        forgive_absent(turn);
-    return r;
+    forgive_absent(turn);
+    return 0;
 }
 
 int turns_fill(struct work *work)

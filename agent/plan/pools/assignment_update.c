@@ -75,9 +75,10 @@ static int add_key(struct work *work, const char *namespace, const char *name)
     if (row->in_turn)
         return 0;
     int r = add_turn(work, row, service, true);
-    if (r == 0)
-        work->turns.items[work->turns.count - 1].absent = is_absent(&work->update, row);
-    return r;
+    if (r < 0)
+        return r;
+    work->turns.items[work->turns.count - 1].absent = is_absent(&work->update, row);
+    return 0;
 }
 
 static int add_all(struct work *work)
@@ -130,7 +131,9 @@ static int gather(struct work *work, const struct assignment_scope *scope)
     int r = work->all ? add_all(work) : 0;
     for (size_t i = 0; i < scope->count && r == 0; i++)
         r = add_key(work, scope->keys[i].namespace, scope->keys[i].name);
-    if (r == 0 && !work->all)
+    if (r < 0)
+        return r;
+    if (!work->all)
         r = add_sharers(work);
     vec_sort(&work->turns, turn_cmp);
     return r;
@@ -280,11 +283,14 @@ static int keep(struct work *work, struct turn *turn)
 {
     AUTOVEC ip_list held = { 0 };
     int r = list_held(turn, &held);
+    if (r < 0)
+        return r;
     vec_each(const struct ip, ip, &held) {
-        if (r == 0)
-            r = keep_one(work, turn, ip);
+        r = keep_one(work, turn, ip);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 /* What nobody has any more rests, before anybody is given anything. */
@@ -411,24 +417,30 @@ static void commit(struct work *work, assigned_fn each, void *context)
     forget_the_gone(work);
 }
 
-static int decide(struct work *work)
+static int keep_all(struct work *work)
 {
-    end_rests(work);
-    find_contests(work);
-    int r = clear_uses(work);
     for (int last = 0; last <= 1; last++) {
         vec_each(struct turn, turn, &work->turns) {
-            if (r == 0 && turn->contests == last)
-                r = keep(work, turn);
+            int r = turn->contests == last ? keep(work, turn) : 0;
+            if (r < 0)
+                return r;
         }
     }
-    if (r == 0)
-        r = begin_rests(work);
-    if (r == 0)
-        r = add_pending(work);
-    if (r == 0)
-        r = turns_fill(work);
-    return r < 0 ? r : file_turns(work);
+    return 0;
+}
+
+static int decide(struct work *work)
+{
+    static int (*const steps[])(struct work *) = { clear_uses,  keep_all,   begin_rests,
+                                                   add_pending, turns_fill, file_turns };
+    end_rests(work);
+    find_contests(work);
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        int r = steps[i](work);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 int assignments_update(struct assignments *assignments, const struct assignment_inputs *inputs,
@@ -441,10 +453,12 @@ int assignments_update(struct assignments *assignments, const struct assignment_
     };
     int r = assignments->stale ? restore_uses(assignments) : 0;
     assignments->stale = true;
-    if (r == 0)
-        r = gather(&work, scope);
-    if (r == 0)
-        r = decide(&work);
+    if (r < 0)
+        return r;
+    r = gather(&work, scope);
+    if (r < 0)
+        return r;
+    r = decide(&work);
     if (r < 0)
         return r;
     commit(&work, each, context);

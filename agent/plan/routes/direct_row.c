@@ -223,10 +223,12 @@ static int touch_rows_of(const struct sorted *rows, const char *node, direct_row
 {
     int r = 0;
     sorted_each(const struct direct_row, row, rows) {
-        if (r == 0 && strcmp(row->node, node) == 0)
+        if (strcmp(row->node, node) == 0)
             r = vec_push(touched, *row);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 int plan_affected_direct(const struct node_facts *facts, const struct sorted *rows,

@@ -106,7 +106,9 @@ static int choose_addresses(const struct route_plan *plan, const struct node_fac
                             const struct route_scope *scope, ip_list *addresses)
 {
     int r = scope->all ? store_addresses(facts->store, addresses) : 0;
-    if (r == 0 && scope->all)
+    if (r < 0)
+        return r;
+    if (scope->all)
         r = add_gateway(facts->config, addresses);
     if (r < 0)
         return r;
@@ -164,7 +166,9 @@ static int draft_direct(const struct route_plan *plan, const struct node_facts *
         const struct direct_row *before = sorted_find(&plan->direct, key);
         struct direct_row after;
         int r = before ? sorted_put(&update->direct_before, before) : 0;
-        if (r == 0 && plan_direct_row(facts, key, &after))
+        if (r < 0)
+            return r;
+        if (plan_direct_row(facts, key, &after))
             r = sorted_put(&update->direct_after, &after);
         if (r < 0)
             return r;
@@ -222,8 +226,9 @@ static int commit(struct route_plan *plan, struct draft *draft, bool svc0_by_rul
     struct route_update *update = &draft->update;
     CLEANUP(batch_done) struct batch addresses = { 0 }, direct = { 0 };
     int r = batch_addresses(plan, draft, &addresses);
-    if (r == 0)
-        r = batch_direct(plan, update, &direct);
+    if (r < 0)
+        return r;
+    r = batch_direct(plan, update, &direct);
     if (r < 0)
         return r;
     sorted_merge_finish(&plan->addresses, &addresses.merging);
