@@ -104,8 +104,9 @@ static int exchange(const char *path, const struct text *request, int64_t deadli
 {
     AUTOCLOSE int fd = -1;
     int r = reach(path, deadline_ms, &fd);
-    if (r == 0)
-        r = send_all(fd, request);
+    if (r < 0)
+        return r;
+    r = send_all(fd, request);
     return r < 0 ? r : receive_all(fd, deadline_ms, answer);
 }
 

@@ -95,8 +95,7 @@ static int set_up(struct nl_socket *pod, struct wire *wire, const struct cni_req
     struct nl_result result = { 0 };
     const struct nl_link_change up = { .state = NL_LINK_UP };
     int r = nl_link_change(pod, wire->pod_index, &up, &result);
-    if (r == 0)
-        r = nl_link_read(pod, wire->pod_index, &link);
+    r = r < 0 ? r : nl_link_read(pod, wire->pod_index, &link);
     if (r < 0)
         return refused("interface", request->interface, r, &result, error);
     memcpy(wire->ends.pod_mac, link.mac, sizeof(link.mac));
@@ -212,14 +211,18 @@ int inside_wire(struct nl_socket *pod, struct wire *wire, const struct cni_reque
                 const struct plan *plan, struct cni_error *error)
 {
     int r = set_v6(request, plan, error);
-    if (r == 0)
-        r = set_up(pod, wire, request, error);
-    if (r == 0)
-        r = add_addresses(pod, wire, plan, error);
-    if (r == 0)
-        r = add_neighbours(pod, wire, plan, error);
-    if (r == 0)
-        r = add_routes(pod, wire, plan, error);
+    if (r < 0)
+        return r;
+    r = set_up(pod, wire, request, error);
+    if (r < 0)
+        return r;
+    r = add_addresses(pod, wire, plan, error);
+    if (r < 0)
+        return r;
+    r = add_neighbours(pod, wire, plan, error);
+    if (r < 0)
+        return r;
+    r = add_routes(pod, wire, plan, error);
     return r < 0 ? r : check_link(pod, wire, request, plan, error);
 }
 
@@ -278,8 +281,9 @@ int inside_check(struct nl_socket *pod, const struct wire *wire, const struct cn
                  const struct plan *plan, struct cni_error *error)
 {
     int r = check_link(pod, wire, request, plan, error);
-    if (r == 0)
-        r = check_addresses(pod, wire, plan, error);
+    if (r < 0)
+        return r;
+    r = check_addresses(pod, wire, plan, error);
     return r < 0 ? r : check_routes(pod, wire, plan, error);
 }
 

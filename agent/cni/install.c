@@ -89,8 +89,7 @@ static int replace_program(const char *path, const char *content, size_t size)
         return -ENOMEM;
     AUTOCLOSE int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0700);
     int r = fd < 0 ? -errno : write_program(fd, content, size);
-    if (r == 0)
-        r = file_replace(temporary, path);
+    r = r < 0 ? r : file_replace(temporary, path);
     if (r < 0 && fd >= 0)
         (void)unlink(temporary);
     return r;
@@ -107,8 +106,7 @@ static int install_program(const struct cni_install *install, struct cni_error *
     if (r < 0)
         return failed(install->program, r, error);
     r = dir_make(install->bin_dir);
-    if (r == 0)
-        r = replace_program(path, content, size);
+    r = r < 0 ? r : replace_program(path, content, size);
     return r < 0 ? failed(path, r, error) : 0;
 }
 
@@ -121,8 +119,7 @@ static int install_conflist(const struct cni_install *install, const char *conte
     if (!path)
         return no_memory(error);
     int r = dir_make(install->conf_dir);
-    if (r == 0)
-        r = file_write_atomic(path, content, size);
+    r = r < 0 ? r : file_write_atomic(path, content, size);
     return r < 0 ? failed(path, r, error) : 0;
 }
 
@@ -134,7 +131,8 @@ int cni_install(const struct cni_install *install, struct cni_error *error)
     if (r < 0)
         return failed(install->conflist, r, error);
     r = check_conflist(install->conflist, conflist, size, error);
-    if (r == 0)
-        r = install_program(install, error);
+    if (r < 0)
+        return r;
+    r = install_program(install, error);
     return r < 0 ? r : install_conflist(install, conflist, size, error);
 }

@@ -64,8 +64,9 @@ static int serve(struct cni_request *request, struct text *out, struct cni_error
     };
     AUTOTEXT struct text config = { 0 };
     int r = read_config(&config, error);
-    if (r == 0)
-        r = cni_request_read(&environment, text_str(&config), config.length, request, error);
+    if (r < 0)
+        return r;
+    r = cni_request_read(&environment, text_str(&config), config.length, request, error);
     return r < 0 ? r : verb_run(request, out, error);
 }
 

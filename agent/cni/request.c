@@ -163,7 +163,9 @@ static int read_environment(const struct cni_environment *environment, struct cn
     if (!request->args)
         return cni_fail(error, CNI_INTERNAL, "free memory on the node", "no memory");
     r = read_args(request, error);
-    if (r == 0 && (needs & NEEDS_POD) && (!*request->pod_namespace || !*request->pod_name))
+    if (r < 0)
+        return r;
+    if ((needs & NEEDS_POD) && (!*request->pod_namespace || !*request->pod_name))
         r = cni_fail(error, CNI_BAD_ENVIRONMENT, by_runtime,
                      "CNI_ARGS: K8S_POD_NAMESPACE and K8S_POD_NAME are not both there");
     return r;
@@ -340,19 +342,24 @@ int cni_request_read(const struct cni_environment *environment, const char *conf
         .version = cni_version_newest(), .pod_namespace = "", .pod_name = "", .pod_uid = ""
     };
     int r = read_command(or_empty(environment->command), request, error);
-    if (r == 0)
-        r = parse_config(config, size, request, error);
-    if (r == 0)
-        r = read_version(request, error);
+    if (r < 0)
+        return r;
+    r = parse_config(config, size, request, error);
+    if (r < 0)
+        return r;
+    r = read_version(request, error);
     if (r < 0 || request->command == CNI_VERSION)
         return r;
     r = read_environment(environment, request, error);
-    if (r == 0)
-        r = check_spelling(request, error);
-    if (r == 0)
-        r = check_capabilities(request, error);
-    if (r == 0)
-        r = read_members(request, error);
+    if (r < 0)
+        return r;
+    r = check_spelling(request, error);
+    if (r < 0)
+        return r;
+    r = check_capabilities(request, error);
+    if (r < 0)
+        return r;
+    r = read_members(request, error);
     return r < 0 ? r : check_place(request, error);
 }
 

@@ -66,8 +66,7 @@ int turn_take(const struct cni_request *request, int *ret_fd, struct cni_error *
     off_t place = 0;
     AUTOCLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int r = fd < 0 ? -errno : place_of(request, &place);
-    if (r == 0)
-        r = wait_for(fd, place);
+    r = r < 0 ? r : wait_for(fd, place);
     if (r == -EINTR)
         return cni_fail(error, CNI_TRY_AGAIN, "see what agent-cni waits for (ps, agentctl faults)",
                         "%s of %s: another agent-cni has been at work on it for a minute",

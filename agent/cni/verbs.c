@@ -29,10 +29,12 @@ static int connect_pod(struct wire *wire, const struct cni_request *request,
 {
     CLEANUP(nl_closep) struct nl_socket *pod = NULL;
     int r = wire_make(wire, request, plan, error);
-    if (r == 0)
-        r = inside_enter(wire, &pod, error);
-    if (r == 0)
-        r = inside_wire(pod, wire, request, plan, error);
+    if (r < 0)
+        return r;
+    r = inside_enter(wire, &pod, error);
+    if (r < 0)
+        return r;
+    r = inside_wire(pod, wire, request, plan, error);
     return r < 0 ? r : pods_wired(request, &wire->ends, error);
 }
 
@@ -51,6 +53,16 @@ static void take_back(struct wire *wire, const struct cni_request *request)
     (void)pods_forget(request, &second);
 }
 
+static int connect_and_answer(struct wire *wire, const struct cni_request *request,
+                              const struct plan *plan, struct text *out, struct cni_error *error)
+{
+    int r = connect_pod(wire, request, plan, error);
+    if (r < 0)
+        return r;
+    result_write(out, request, plan, &wire->ends);
+    return answer(out, error);
+}
+
 static int add_first(struct wire *wire, const struct cni_request *request, struct text *out,
                      struct cni_error *error)
 {
@@ -58,11 +70,7 @@ static int add_first(struct wire *wire, const struct cni_request *request, struc
     int r = pods_plan(request, &plan, error);
     if (r < 0)
         return r;
-    r = connect_pod(wire, request, &plan, error);
-    if (r == 0) {
-        result_write(out, request, &plan, &wire->ends);
-        r = answer(out, error);
-    }
+    r = connect_and_answer(wire, request, &plan, out, error);
     if (r < 0)
         take_back(wire, request);
     return r;
@@ -75,10 +83,12 @@ static int prove_chained(struct wire *wire, const struct cni_request *request, i
     CLEANUP(nl_closep) struct nl_socket *pod = NULL;
     uint32_t host_index = 0;
     int r = result_addresses(request, addresses, error);
-    if (r == 0)
-        r = inside_enter(wire, &pod, error);
-    if (r == 0)
-        r = inside_find(pod, request, wire, &host_index, error);
+    if (r < 0)
+        return r;
+    r = inside_enter(wire, &pod, error);
+    if (r < 0)
+        return r;
+    r = inside_find(pod, request, wire, &host_index, error);
     return r < 0 ? r : wire_find_host(wire, wire->pod_index, host_index, error);
 }
 
@@ -96,8 +106,9 @@ static int add_chained(struct wire *wire, const struct cni_request *request, str
     AUTOVEC ip_list addresses = { 0 };
     struct cni_error second;
     int r = result_pass(out, request, error);
-    if (r == 0)
-        r = prove_chained(wire, request, &addresses, error);
+    if (r < 0)
+        return r;
+    r = prove_chained(wire, request, &addresses, error);
     if (r < 0)
         return r;
     r = lead_chained(wire, request, &addresses, error);
@@ -111,10 +122,12 @@ static int run_add(const struct cni_request *request, struct text *out, struct c
     CLEANUP(wire_done) struct wire wire = { .netns = -1 };
     AUTOCLOSE int turn = -1;
     int r = turn_take(request, &turn, error);
-    if (r == 0)
-        r = wire_open(request, false, &wire, error);
-    if (r == 0)
-        r = privilege_keep(PRIVILEGE_ENTER, error);
+    if (r < 0)
+        return r;
+    r = wire_open(request, false, &wire, error);
+    if (r < 0)
+        return r;
+    r = privilege_keep(PRIVILEGE_ENTER, error);
     if (r < 0)
         return r;
     return request->egress_only ? add_chained(&wire, request, out, error)
@@ -144,12 +157,15 @@ static int run_del(const struct cni_request *request, struct text *out, struct c
     CLEANUP(wire_done) struct wire wire = { .netns = -1 };
     AUTOCLOSE int turn = -1;
     int r = turn_take(request, &turn, error);
-    if (r == 0)
-        r = wire_open(request, true, &wire, error);
-    if (r == 0)
-        r = privilege_keep(PRIVILEGE_ENTER, error);
-    if (r == 0)
-        r = pods_forget(request, error);
+    if (r < 0)
+        return r;
+    r = wire_open(request, true, &wire, error);
+    if (r < 0)
+        return r;
+    r = privilege_keep(PRIVILEGE_ENTER, error);
+    if (r < 0)
+        return r;
+    r = pods_forget(request, error);
     return r == -ENOTCONN ? del_alone(&wire, request, error) : r;
 }
 
@@ -158,10 +174,12 @@ static int check_wire(struct wire *wire, const struct cni_request *request, stru
     CLEANUP(plan_done) struct plan plan = { 0 };
     CLEANUP(nl_closep) struct nl_socket *pod = NULL;
     int r = pods_read(request, &plan, error);
-    if (r == 0)
-        r = wire_find(wire, &plan, error);
-    if (r == 0)
-        r = inside_enter(wire, &pod, error);
+    if (r < 0)
+        return r;
+    r = wire_find(wire, &plan, error);
+    if (r < 0)
+        return r;
+    r = inside_enter(wire, &pod, error);
     return r < 0 ? r : inside_check(pod, wire, request, &plan, error);
 }
 
@@ -179,8 +197,9 @@ static int run_check(const struct cni_request *request, struct text *out, struct
     (void)out;
     CLEANUP(wire_done) struct wire wire = { .netns = -1 };
     int r = wire_open(request, false, &wire, error);
-    if (r == 0)
-        r = privilege_keep(PRIVILEGE_ENTER, error);
+    if (r < 0)
+        return r;
+    r = privilege_keep(PRIVILEGE_ENTER, error);
     if (r < 0)
         return r;
     return request->egress_only ? check_chained(&wire, request, error)
@@ -199,8 +218,7 @@ static int run_status(const struct cni_request *request, struct text *out, struc
 {
     (void)out;
     int r = privilege_keep(PRIVILEGE_NONE, error);
-    if (r == 0)
-        r = pods_ready(request, error);
+    r = r < 0 ? r : pods_ready(request, error);
     if (r < 0)
         error->code = CNI_NOT_AVAILABLE;
     return r;

@@ -109,13 +109,14 @@ static int remove_earlier(struct wire *wire, const struct plan *plan, struct cni
     int r = nl_link_find(wire->node, plan->host_interface, &link);
     if (r == -ENODEV)
         return 0;
-    if (r == 0 && !is_earlier(wire, plan, &link))
+    if (r < 0)
+        return refused("interface", plan->host_interface, r, &result, error);
+    if (!is_earlier(wire, plan, &link))
         return cni_fail(error, CNI_KERNEL_REFUSED,
                         "remove or rename that interface: agentd did not make it",
                         "interface %s of the node: its name is taken, with the alias \"%.64s\"",
                         plan->host_interface, link.alias);
-    if (r == 0)
-        r = nl_link_delete(wire->node, link.ifindex, &result);
+    r = nl_link_delete(wire->node, link.ifindex, &result);
     if (r < 0 && r != -ENODEV)
         return refused("interface", plan->host_interface, r, &result, error);
     return 0;
@@ -169,12 +170,15 @@ int wire_make(struct wire *wire, const struct cni_request *request, const struct
     const struct nl_link_change change = { .alias = plan->alias, .state = NL_LINK_UP };
     struct nl_result result = { 0 };
     int r = remove_earlier(wire, plan, error);
-    if (r == 0)
-        r = make_pair(wire, request, plan, error);
-    if (r == 0)
-        r = find_ends(wire, plan, error);
-    if (r == 0)
-        r = write_sysctls(plan, error);
+    if (r < 0)
+        return r;
+    r = make_pair(wire, request, plan, error);
+    if (r < 0)
+        return r;
+    r = find_ends(wire, plan, error);
+    if (r < 0)
+        return r;
+    r = write_sysctls(plan, error);
     if (r < 0)
         return r;
     r = nl_link_change(wire->node, wire->ends.host_index, &change, &result);
@@ -206,11 +210,10 @@ int wire_remove(struct wire *wire, const struct cni_request *request, uint32_t h
     struct nl_link link = { .name = "of the pod" };
     struct nl_result result = { 0 };
     int r = nl_link_read(wire->node, host_index, &link);
-    if (r == 0 && (link.peer != wire->pod_index || !leads_to_pod(wire, &link) ||
+    if (r >= 0 && (link.peer != wire->pod_index || !leads_to_pod(wire, &link) ||
                    !is_alias_of(link.alias, request)))
         return 0;
-    if (r == 0)
-        r = nl_link_delete(wire->node, host_index, &result);
+    r = r < 0 ? r : nl_link_delete(wire->node, host_index, &result);
     if (r < 0 && r != -ENODEV)
         return refused("interface", link.name, r, &result, error);
     return 0;
