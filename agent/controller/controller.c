@@ -98,19 +98,27 @@ static void end_if_over(struct controller *controller)
         sd_event_exit(controller->event, 0);
 }
 
+static int work(struct controller *controller, int64_t now_ms)
+{
+    int r = note_changes(controller);
+    if (r < 0 || !board_may_write(&controller->board))
+        return r;
+    const struct job_round round = { now_ms, now_ms >= controller->full_ms };
+    r = jobs_work(controller->jobs, &round);
+    if (r < 0)
+        return r;
+    if (round.all)
+        controller->full_ms = now_ms + FULL_ROUND_MS;
+    return 0;
+}
+
 /* Without memory, the changes are forgotten all the same, and a round over everything follows. */
 static void run_round(void *context)
 {
     struct controller *controller = context;
     int64_t now_ms = clock_mono_ms();
     uint64_t generation = kube_source_loaded_generation(controller->source);
-    int r = note_changes(controller);
-    if (r == 0 && board_may_write(&controller->board)) {
-        const struct job_round round = { now_ms, now_ms >= controller->full_ms };
-        r = jobs_work(controller->jobs, &round);
-        if (r == 0 && round.all)
-            controller->full_ms = now_ms + FULL_ROUND_MS;
-    }
+    int r = work(controller, now_ms);
     if (r < 0)
         controller->full_ms = now_ms + FAILED_ROUND_MS;
     else
@@ -178,9 +186,10 @@ int controller_load(const char *path, struct controller_config **ret_config, str
     if (!faults_none(faults))
         return -EBADMSG;
     r = config->source.kubeconfig ? kube_config_try(config->source.kubeconfig, faults) : 0;
-    if (r == 0)
-        *ret_config = TAKE_PTR(config);
-    return r;
+    if (r < 0)
+        return r;
+    *ret_config = TAKE_PTR(config);
+    return 0;
 }
 
 static int load_kube(const struct controller *controller, struct kube_config **ret_kube)

@@ -48,7 +48,7 @@ static int open_unix(struct controller_socket *socket)
         return -ENOMEM;
     const struct http_service service = { .handle = on_request, .context = socket };
     int r = dir_make(run);
-    if (r == 0)
+    if (r >= 0)
         r = http_listen_unix(socket->options.event, path, socket_group(), &service,
                              &socket->unix_server);
     if (r < 0)
@@ -77,11 +77,13 @@ int controller_socket_new(const struct controller_socket_options *options,
         return -ENOMEM;
     socket->options = *options;
     int r = open_unix(socket);
-    if (r == 0)
-        r = open_tcp(socket);
-    if (r == 0)
-        *ret_socket = TAKE_PTR(socket);
-    return r;
+    if (r < 0)
+        return r;
+    r = open_tcp(socket);
+    if (r < 0)
+        return r;
+    *ret_socket = TAKE_PTR(socket);
+    return 0;
 }
 
 void controller_socket_free(struct controller_socket *socket)

@@ -262,14 +262,17 @@ static int send(struct elector *elector, enum kube_verb verb, const struct lease
     };
     (void)snprintf(error, KUBE_ERROR_LEN, "%s", "no memory");
     int r = text_error(&body);
-    if (r == 0)
-        r = kube_attempt_new(elector->options.client, &write, config->election.renew_ms / 2, told,
-                             elector, &attempt);
-    if (r == 0)
-        r = kube_attempt_send(attempt, error);
-    if (r == 0)
-        elector->attempt = TAKE_PTR(attempt);
-    return r;
+    if (r < 0)
+        return r;
+    r = kube_attempt_new(elector->options.client, &write, config->election.renew_ms / 2, told,
+                         elector, &attempt);
+    if (r < 0)
+        return r;
+    r = kube_attempt_send(attempt, error);
+    if (r < 0)
+        return r;
+    elector->attempt = TAKE_PTR(attempt);
+    return 0;
 }
 
 static int ask(struct elector *elector, enum election_step step, char error[static KUBE_ERROR_LEN])
@@ -383,9 +386,9 @@ int elector_new(const struct elector_options *options, struct elector **ret_elec
         return -ENOMEM;
     elector->options = *options;
     int r = make_identity(elector);
-    if (r == 0)
-        r = timer_new(options->event, SD_EVENT_PRIORITY_IMPORTANT, on_time, elector,
-                      &elector->timer);
+    if (r < 0)
+        return r;
+    r = timer_new(options->event, SD_EVENT_PRIORITY_IMPORTANT, on_time, elector, &elector->timer);
     if (r < 0)
         return r;
     const struct election_rules rules = rules_of(options->config);

@@ -34,8 +34,9 @@ int job_open(const struct job_ops *ops, const struct board *board, struct job **
     job->ops = ops;
     job->board = board;
     int r = ops->open(job);
-    if (r == 0)
-        r = open_writers(job);
+    if (r < 0)
+        return r;
+    r = open_writers(job);
     if (r < 0)
         return r;
     *ret_job = TAKE_PTR(job);

@@ -56,8 +56,7 @@ int jobs_open(const struct board *board, const struct job_ops *const *table, str
         if (!is_wanted(*ops, board->config))
             continue;
         int r = vec_reserve(&jobs->list, 1);
-        if (r == 0)
-            r = job_open(*ops, board, &jobs->list.items[jobs->list.count]);
+        r = r < 0 ? r : job_open(*ops, board, &jobs->list.items[jobs->list.count]);
         if (r < 0) {
             log_error("job %s cannot be opened: %s", (*ops)->name, strerror(-r));
             return r;

@@ -65,7 +65,9 @@ static int note_part(struct egress_job *job, const struct object *object)
     if (r < 0 || !store_get(store, KIND_EGRESS, object->namespace, object->name))
         return r;
     r = egress_add(job, object->kind, object->namespace, object->name);
-    if (r == 0 && object->kind == KIND_DEPLOYMENT)
+    if (r < 0)
+        return r;
+    if (object->kind == KIND_DEPLOYMENT)
         r = egress_add(job, KIND_EGRESS, object->namespace, object->name);
     return r;
 }

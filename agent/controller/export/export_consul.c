@@ -528,14 +528,18 @@ int export_consul_new(const struct board *board, struct export_target **ret_targ
     target->config = &board->config->exports;
     target->backoff = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = 30 * SECOND_MS };
     int r = export_store_init(&target->coming, target->config);
-    if (r == 0)
-        r = export_store_init(&target->there, target->config);
-    if (r == 0)
-        r = timer_new(board->event, PRIORITY, on_time, target, &target->timer);
-    if (r == 0)
-        r = consul_client_new(board->event, &target->config->consul, &target->client);
-    if (r == 0)
-        r = open_lock(target);
+    if (r < 0)
+        return r;
+    r = export_store_init(&target->there, target->config);
+    if (r < 0)
+        return r;
+    r = timer_new(board->event, PRIORITY, on_time, target, &target->timer);
+    if (r < 0)
+        return r;
+    r = consul_client_new(board->event, &target->config->consul, &target->client);
+    if (r < 0)
+        return r;
+    r = open_lock(target);
     if (r < 0)
         return r;
     *ret_target = &TAKE_PTR(target)->base;

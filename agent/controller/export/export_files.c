@@ -129,8 +129,7 @@ static void read_all(struct files_export *target)
     struct export_target_status *status = &target->status;
     const int64_t began_ms = clock_mono_ms();
     int r = export_store_clear(&target->there);
-    if (r == 0)
-        r = read_folder(target, target->config->prefix, 0);
+    r = r < 0 ? r : read_folder(target, target->config->prefix, 0);
     if (r < 0) {
         target->seen = false;
         failed(target, "read", target->config->folder, -r);
@@ -294,8 +293,9 @@ int export_files_new(const struct board *board, struct export_target **ret_targe
     target->board = board;
     target->config = &board->config->exports;
     int r = export_store_init(&target->there, target->config);
-    if (r == 0)
-        r = timer_new(board->event, PRIORITY, on_time, target, &target->timer);
+    if (r < 0)
+        return r;
+    r = timer_new(board->event, PRIORITY, on_time, target, &target->timer);
     if (r < 0)
         return r;
     *ret_target = &TAKE_PTR(target)->base;

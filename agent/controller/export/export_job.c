@@ -105,17 +105,20 @@ static int open_job(struct job *base)
     job->dirty = true;
     int r = job->config->folder ? export_files_new(board, &job->target)
                                 : export_consul_new(board, &job->target);
-    if (r == 0)
-        job->metrics.target = job->target->ops->status(job->target);
-    if (r == 0)
-        r = export_events_new(board, &job->events);
-    if (r == 0)
-        r = export_conditions_new(board, &job->conditions);
-    if (r == 0)
-        r = open_statsd(job);
-    if (r == 0)
-        tell_of_settings(job);
-    return r;
+    if (r < 0)
+        return r;
+    job->metrics.target = job->target->ops->status(job->target);
+    r = export_events_new(board, &job->events);
+    if (r < 0)
+        return r;
+    r = export_conditions_new(board, &job->conditions);
+    if (r < 0)
+        return r;
+    r = open_statsd(job);
+    if (r < 0)
+        return r;
+    tell_of_settings(job);
+    return 0;
 }
 
 static void count_change(struct export_job *job, const struct change *change, enum kind kind)
@@ -216,11 +219,13 @@ static int compare(struct export_job *job, const export_entries *there, int64_t 
     CLEANUP(export_diff_done) struct export_diff diff = { 0 };
     const struct export_hold hold = hold_now(job, now_ms);
     int r = export_diff(job->config, &job->plan, there, &hold, &diff, &faults);
-    if (r == 0)
-        r = export_shrink_note(&job->documents, diff.owned, diff.held_documents, hold.documents,
-                               now_ms);
-    if (r == 0)
-        r = export_shrink_note(&job->nodes, diff.nodes, diff.held_nodes, hold.nodes, now_ms);
+    if (r < 0)
+        return r;
+    r = export_shrink_note(&job->documents, diff.owned, diff.held_documents, hold.documents,
+                           now_ms);
+    if (r < 0)
+        return r;
+    r = export_shrink_note(&job->nodes, diff.nodes, diff.held_nodes, hold.nodes, now_ms);
     if (r < 0)
         return r;
     tell_of_held(job, &faults);

@@ -20,14 +20,22 @@ static int copy_op(struct export_queue *queue, const struct export_op *op)
     return vec_push(&queue->ops, copy);
 }
 
-int export_queue_fill(struct export_queue *queue, const struct export_diff *diff)
+static int copy_ops(struct export_queue *queue, const struct export_diff *diff)
 {
     queue->arena = arena_new(ARENA_SIZE);
-    int r = queue->arena ? 0 : -ENOMEM;
+    if (!queue->arena)
+        return -ENOMEM;
     vec_each(const struct export_op, op, &diff->ops) {
-        if (r == 0)
-            r = copy_op(queue, op);
+        int r = copy_op(queue, op);
+        if (r < 0)
+            return r;
     }
+    return 0;
+}
+
+int export_queue_fill(struct export_queue *queue, const struct export_diff *diff)
+{
+    int r = copy_ops(queue, diff);
     if (r < 0)
         export_queue_clear(queue);
     return r;

@@ -133,13 +133,15 @@ static int note_block(struct blocks_job *job, const struct change *change)
         block_table_drop(&job->table, before);
     if (before && !after && block_is_lone(store, before) && board_may_write(job->job.board))
         job->collected++;
-    if (r == 0 && after && block_is_lone(store, after)) {
+    if (r < 0)
+        return r;
+    if (after && block_is_lone(store, after)) {
         job->lone_ms = MIN(job->lone_ms, now_ms + BLOCK_LONE_MS);
         r = blocks_add(job, &after->object);
     }
-    if (r == 0 && before)
-        r = add_pool(job, before->pool); /* which may be told with another count */
-    return r;
+    if (r < 0)
+        return r;
+    return before ? add_pool(job, before->pool) : 0; /* which may be told with another count */
 }
 
 static int note_node(struct blocks_job *job, const struct change *change)
@@ -222,9 +224,10 @@ static int look_at_all(struct blocks_job *job, int64_t now_ms)
 {
     job->lost_ms = block_table_forget(&job->table, now_ms);
     int r = add_blocks(job, now_ms);
-    if (r == 0)
-        r = add_pools(job);
-    return r == 0 ? add_requests(job, NULL, NULL) : r;
+    if (r < 0)
+        return r;
+    r = add_pools(job);
+    return r < 0 ? r : add_requests(job, NULL, NULL);
 }
 
 static void tell(const struct blocks_job *job, const char *group, const struct faults *faults)

@@ -203,8 +203,7 @@ static void send(struct address_claims *claims, struct kube_write *write)
     claims->retry_ms = INT64_MAX;
     int r = kube_attempt_new(claims->options.board->client, write, ANSWER_MS, on_told, claims,
                              &claims->attempt);
-    if (r == 0)
-        r = kube_attempt_send(claims->attempt, error);
+    r = r < 0 ? r : kube_attempt_send(claims->attempt, error);
     if (r == 0)
         return;
     kube_attempt_free(TAKE_PTR(claims->attempt));

@@ -253,18 +253,18 @@ static bool told_pool(void *context, const char *key, const struct kube_told *to
 
 int address_count_pools(struct address_job *job)
 {
-    int r = 0;
     if (job->counted == pool_allocator_version(&job->allocator))
         return 0;
+    job->counted = pool_allocator_version(&job->allocator);
     if (service_notes_count(&job->counts) > job->allocator.table.pools.count)
         service_notes_clear(&job->counts); /* some pools are gone */
     vec_each(const struct pool, pool, &job->allocator.table.pools) {
         AUTOFREE char *key = address_key(&pool->object->object);
-        if (r == 0)
-            r = key ? job_writer_add(job->job.writers[ADDRESS_POOLS], key) : -ENOMEM;
+        int r = key ? job_writer_add(job->job.writers[ADDRESS_POOLS], key) : -ENOMEM;
+        if (r < 0)
+            return r;
     }
-    job->counted = pool_allocator_version(&job->allocator);
-    return r;
+    return 0;
 }
 
 /* ---- Events ---- */
