@@ -26,9 +26,10 @@ static int read_kept(struct claims *claims, int64_t now_ms)
 {
     AUTOSORTED struct sorted kept = SORTED(struct kept_address, kept_address_cmp);
     int r = kept_read(claims->netlink, now_ms, &kept);
-    if (r == 0)
-        sorted_move(&claims->kept, &kept);
-    return r;
+    if (r < 0)
+        return r;
+    sorted_move(&claims->kept, &kept);
+    return 0;
 }
 
 int claims_inherit(struct claims *claims, int64_t now_ms)
@@ -38,7 +39,6 @@ int claims_inherit(struct claims *claims, int64_t now_ms)
 
 static int find_wanted(const struct claims *claims, struct sorted *wanted)
 {
-    int r = 0;
     vec_each(struct own_claim *const, claim, &claims->list) {
         if (!(*claim)->has_right)
             continue;
@@ -48,11 +48,13 @@ static int find_wanted(const struct claims *claims, struct sorted *wanted)
                 .ip = address->ip,
                 .until_ms = lease_until_ms(&(*claim)->lease),
             };
-            if (r == 0 && address->ifindex && announcing_may_install(&address->announcing))
-                r = sorted_put(wanted, &one);
+            bool is_wanted = address->ifindex && announcing_may_install(&address->announcing);
+            int r = is_wanted ? sorted_put(wanted, &one) : 0;
+            if (r < 0)
+                return r;
         }
     }
-    return r;
+    return 0;
 }
 
 static bool is_same(const struct sorted *a, const struct sorted *b)
@@ -95,11 +97,14 @@ static int apply(struct claims *claims, const kept_op_list *ops)
 {
     AUTOVEC VEC(struct op_result) results = { 0 };
     int r = vec_reserve(&results, ops->count);
-    if (r == 0)
-        r = kept_apply(claims->netlink, ops->items, ops->count, results.items);
-    for (size_t i = 0; r == 0 && i < ops->count; i++)
+    if (r < 0)
+        return r;
+    r = kept_apply(claims->netlink, ops->items, ops->count, results.items);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ops->count; i++)
         note_result(claims, &ops->items[i], &results.items[i]);
-    return r;
+    return 0;
 }
 
 static void follow_address(struct claims *claims, struct claim_address *address, int64_t now_ms)
@@ -144,8 +149,9 @@ static int change(struct claims *claims, const struct sorted *wanted, int64_t no
     AUTOVEC kept_op_list ops = { 0 };
     AUTOSORTED struct sorted there = SORTED(struct kept_address, kept_address_cmp);
     int r = kept_read(claims->netlink, now_ms, &there);
-    if (r == 0)
-        r = kept_diff(&there, wanted, now_ms, &ops);
+    if (r < 0)
+        return r;
+    r = kept_diff(&there, wanted, now_ms, &ops);
     if (r < 0)
         return r;
     take_back(&claims->kept, &ops);
@@ -162,8 +168,7 @@ void claims_keep(struct claims *claims, int64_t now_ms)
     int r = find_wanted(claims, &wanted);
     if (r == 0 && !claims->look && is_same(&wanted, &claims->applied))
         return;
-    if (r == 0)
-        r = change(claims, &wanted, now_ms);
+    r = r < 0 ? r : change(claims, &wanted, now_ms);
     if (r < 0) {
         /* What is there ends by itself. */
         log_error("cannot keep claimed addresses: %s", strerror(-r));

@@ -45,8 +45,9 @@ static int read_hosts(struct claims *claims, uint32_t ifindex, int64_t now_ms)
     claims->hosts_ms = 0;
     vec_clear(&claims->hosts);
     int r = nl_neighbour_dump(claims->netlink, ifindex, false, &neighbours);
-    if (r == 0)
-        r = vec_reserve(&claims->hosts, neighbours.count);
+    if (r < 0)
+        return r;
+    r = vec_reserve(&claims->hosts, neighbours.count);
     if (r < 0)
         return r;
     vec_each(const struct nl_neighbour, neighbour, &neighbours) {
@@ -65,7 +66,7 @@ void claim_tell_neighbours(struct claims *claims, const struct claim_address *ad
                            int64_t now_ms)
 {
     int r = read_hosts(claims, address->ifindex, now_ms);
-    if (r == 0)
+    if (r >= 0)
         r = telling_begin(&claims->telling, address->ifindex, &address->ip, address->mac,
                           &claims->hosts);
     if (r < 0)

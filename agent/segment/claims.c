@@ -139,8 +139,7 @@ static int take(struct claims *claims, const struct holding *holding, int64_t no
     claim->reason = holding->reason;
     claim->lacks = holding->lacks;
     int r = claim_nodes_take(claim, holding->others, now_ms);
-    if (r == 0)
-        r = take_addresses(claim, holding, now_ms);
+    r = r < 0 ? r : take_addresses(claim, holding, now_ms);
     if (!claims->begun)
         inherit(claim);
     return r;
@@ -272,14 +271,18 @@ static int open_all(struct claims *claims, const char *node)
     const struct claim_listener listener = { on_record, on_watching, claims };
     claims->node = strdup(node);
     int r = claims->node ? nl_open(&claims->netlink) : -ENOMEM;
-    if (r == 0)
-        r = wires_new(event, claims_on_heard, claims, &claims->wires);
-    if (r == 0)
-        r = deferred_new(event, PRIORITY, turn, claims, &claims->turn);
-    if (r == 0)
-        r = timer_new(event, PRIORITY, turn, claims, &claims->timer);
-    if (r == 0)
-        r = claim_answers_begin(claims);
+    if (r < 0)
+        return r;
+    r = wires_new(event, claims_on_heard, claims, &claims->wires);
+    if (r < 0)
+        return r;
+    r = deferred_new(event, PRIORITY, turn, claims, &claims->turn);
+    if (r < 0)
+        return r;
+    r = timer_new(event, PRIORITY, turn, claims, &claims->timer);
+    if (r < 0)
+        return r;
+    r = claim_answers_begin(claims);
     return r < 0 ? r : store->ops->watch(store->data, &listener);
 }
 

@@ -322,9 +322,10 @@ static int read_key(void *store, const struct claim_ask *ask, struct claim_reque
         return r;
     etcd_get(&body, request->key);
     r = send(request, "/v3/kv/range", &body, on_read);
-    if (r == 0)
-        *ret_request = TAKE_PTR(request);
-    return r;
+    if (r < 0)
+        return r;
+    *ret_request = TAKE_PTR(request);
+    return 0;
 }
 
 static int write_key(void *data, const struct claim_ask *ask, struct claim_request **ret_request)
@@ -333,7 +334,9 @@ static int write_key(void *data, const struct claim_ask *ask, struct claim_reque
     CLEANUP(request_freep) struct claim_request *request = NULL;
     const bool is_compared = ask->over && !ask->over->foreign;
     int r = request_new(store, ask, &request);
-    if (r == 0 && ask->version && *ask->version)
+    if (r < 0)
+        return r;
+    if (ask->version && *ask->version)
         r = etcd_version_parse(ask->version, &request->version);
     if (r < 0)
         return r;
@@ -342,9 +345,10 @@ static int write_key(void *data, const struct claim_ask *ask, struct claim_reque
     if (!request->value || (is_compared && !request->over))
         return -ENOMEM;
     r = store->lease ? send_put(request) : wait_for_lease(request);
-    if (r == 0)
-        *ret_request = TAKE_PTR(request);
-    return r;
+    if (r < 0)
+        return r;
+    *ret_request = TAKE_PTR(request);
+    return 0;
 }
 
 static int remove_key(void *store, const struct claim_ask *ask, struct claim_request **ret_request)
@@ -357,9 +361,10 @@ static int remove_key(void *store, const struct claim_ask *ask, struct claim_req
         return r;
     etcd_delete_if(&body, request->key, &request->version);
     r = send(request, "/v3/kv/txn", &body, on_written);
-    if (r == 0)
-        *ret_request = TAKE_PTR(request);
-    return r;
+    if (r < 0)
+        return r;
+    *ret_request = TAKE_PTR(request);
+    return 0;
 }
 
 static int watch_keys(void *data, const struct claim_listener *listener)
@@ -447,8 +452,9 @@ int etcd_store_new(sd_event *event, const struct etcd_store_options *options,
                                       store->key_file,        store->user,
                                       store->password_file };
     r = etcd_client_new(event, &where, &store->client);
-    if (r == 0)
-        r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, keep_alive, store, &store->timer);
+    if (r < 0)
+        return r;
+    r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, keep_alive, store, &store->timer);
     if (r < 0)
         return r;
     *ret_store = (struct claim_store){ &etcd_ops, TAKE_PTR(store) };

@@ -128,9 +128,10 @@ static int on_entry(void *context, const struct etcd_entry *entry)
         return 0;
     silence_note(&watch->silence, &record);
     int r = sorted_put(&watch->known, &key);
-    if (r == 0)
-        watch->listener.heard(watch->listener.context, key.name, &record, version);
-    return r;
+    if (r < 0)
+        return r;
+    watch->listener.heard(watch->listener.context, key.name, &record, version);
+    return 0;
 }
 
 static void forget_unnamed(struct etcd_watch *watch)

@@ -153,14 +153,16 @@ static int send(struct lease_store *store, enum kube_verb verb, const struct cla
         .body = ask->desired ? text_str(&body) : NULL,
     };
     int r = text_error(&body);
-    if (r == 0)
-        r = kube_attempt_new(store->client, &write, ask->limit_ms, on_told, request,
-                             &request->attempt);
-    if (r == 0)
-        r = kube_attempt_send(request->attempt, error);
-    if (r == 0)
-        *ret_request = TAKE_PTR(request);
-    return r;
+    if (r < 0)
+        return r;
+    r = kube_attempt_new(store->client, &write, ask->limit_ms, on_told, request, &request->attempt);
+    if (r < 0)
+        return r;
+    r = kube_attempt_send(request->attempt, error);
+    if (r < 0)
+        return r;
+    *ret_request = TAKE_PTR(request);
+    return 0;
 }
 
 static int read_lease(void *store, const struct claim_ask *ask, struct claim_request **ret_request)
@@ -233,11 +235,13 @@ static int remove_lease(void *data, const struct claim_ask *ask, struct claim_re
     const struct kube_write read = { .verb = KUBE_GET, .target = target_of(store, request->key) };
     int r =
         kube_attempt_new(store->client, &read, ask->limit_ms, on_found, request, &request->attempt);
-    if (r == 0)
-        r = kube_attempt_send(request->attempt, error);
-    if (r == 0)
-        *ret_request = TAKE_PTR(request);
-    return r;
+    if (r < 0)
+        return r;
+    r = kube_attempt_send(request->attempt, error);
+    if (r < 0)
+        return r;
+    *ret_request = TAKE_PTR(request);
+    return 0;
 }
 
 static int watch_leases(void *data, const struct claim_listener *listener)
