@@ -116,15 +116,18 @@ static int hold_status(struct pool_allocator *allocator, const struct service *s
 static int hold_statuses(struct pool_allocator *allocator,
                          const struct pool_allocator_inputs *inputs)
 {
-    struct sorted recorded = SORTED(struct ip, ip_order);
+    AUTOSORTED struct sorted recorded = SORTED(struct ip, ip_order);
     const struct object *object;
     int r = list_recorded(allocator, &recorded);
+    if (r < 0)
+        return r;
     for (size_t cursor = 0; (object = store_next(inputs->store, KIND_SERVICE, &cursor));) {
-        if (r == 0 && assignment_is_for(inputs->load_balancer_class, to_service(object)))
+        if (assignment_is_for(inputs->load_balancer_class, to_service(object)))
             r = hold_status(allocator, to_service(object), &recorded);
+        if (r < 0)
+            return r;
     }
-    sorted_done(&recorded);
-    return r;
+    return 0;
 }
 
 static int take_pools(struct pool_allocator *allocator, const struct pool_allocator_inputs *inputs)
@@ -164,8 +167,9 @@ static int update(struct pool_allocator *allocator, const struct pool_allocator_
 {
     AUTOVEC VEC(struct assignment_key) keys = { 0 };
     int r = allocator->begun ? 0 : hold_statuses(allocator, inputs);
-    if (r == 0)
-        r = take_pools(allocator, inputs);
+    if (r < 0)
+        return r;
+    r = take_pools(allocator, inputs);
     if (r < 0)
         return r;
     allocator->begun = true;

@@ -172,8 +172,9 @@ static int try_edit(struct trial *trial, struct edit *edit)
     CLEANUP(pool_table_done) struct pool_table after = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
     int r = list_with(trial, edit, &list);
-    if (r == 0)
-        r = pool_table_of(&list, &after, &faults);
+    if (r < 0)
+        return r;
+    r = pool_table_of(&list, &after, &faults);
     if (r < 0)
         return r;
     edit->losers = 0;
@@ -244,18 +245,23 @@ static int make_next(const struct trial *trial, struct pools_in_force *ret_next)
 {
     AUTOVEC object_list list = { 0 };
     int r = list_with(trial, NULL, &list);
+    if (r < 0)
+        return r;
     vec_each(const struct object *, object, &list) {
         struct object *copy = NULL;
-        if (r == 0)
-            r = object_copy(*object, &copy);
-        if (r == 0)
-            r = pools_in_force_add(ret_next, copy);
+        r = object_copy(*object, &copy);
+        if (r < 0)
+            return r;
+        r = pools_in_force_add(ret_next, copy);
+        if (r < 0)
+            return r;
     }
     vec_each(const struct edit, edit, &trial->edits) {
-        if (r == 0 && !edit->taken)
-            r = note_refused(ret_next, edit);
+        r = edit->taken ? 0 : note_refused(ret_next, edit);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 /* The objects in force stay where they are, unless others are in force: whoever borrows them. */
@@ -286,19 +292,23 @@ int pools_in_force_update(struct pools_in_force *pools, const struct pool_holder
     AUTOVEC object_list wanted = { 0 }, now = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
     int r = store_list(holders->store, KIND_IP_POOL, &wanted);
-    if (r == 0)
-        r = find_edits(&trial, &wanted);
+    if (r < 0)
+        return r;
+    r = find_edits(&trial, &wanted);
     if (r < 0)
         return r;
     if (trial.edits.count == 0 && pools->refused.count == 0)
         return 0;
     r = list_with(&trial, NULL, &now);
-    if (r == 0)
-        r = pool_table_of(&now, &trial.before, &faults);
-    if (r == 0)
-        r = choose(&trial);
-    if (r == 0)
-        r = make_next(&trial, &next);
+    if (r < 0)
+        return r;
+    r = pool_table_of(&now, &trial.before, &faults);
+    if (r < 0)
+        return r;
+    r = choose(&trial);
+    if (r < 0)
+        return r;
+    r = make_next(&trial, &next);
     if (r < 0)
         return r;
     return take_over(pools, &next, &trial.edits);

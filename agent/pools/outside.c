@@ -242,16 +242,16 @@ static int keep_all(struct outside_keeper *keeper, struct faults *faults)
 {
     AUTOVEC VEC(const struct service *) services = { 0 };
     const struct service *service;
-    int r = 0;
     for (size_t cursor = 0; (service = next_service(keeper, &cursor));) {
         if (vec_push(&services, service) < 0)
             return -ENOMEM;
     }
     vec_each(const struct service *const, each, &services) {
-        if (r == 0)
-            r = keep_one(keeper, *each, faults);
+        int r = keep_one(keeper, *each, faults);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 /* ---- Looks ---- */
@@ -276,20 +276,20 @@ static void write_noted(struct outside_keeper *keeper, struct faults *faults)
 /* Some pools are there. */
 static int look(struct outside_keeper *keeper, struct faults *faults)
 {
-    struct sorted served = SORTED(struct ip, order);
+    AUTOSORTED struct sorted served = SORTED(struct ip, order);
     int r = list_served(keeper, &served);
-    if (r == 0 && is_changed(keeper, &served) &&
-        keeper->options.status->source.unknown_files == 0) {
+    if (r < 0)
+        return r;
+    if (is_changed(keeper, &served) && keeper->options.status->source.unknown_files == 0) {
         const struct sorted old = keeper->noted;
         keeper->noted = served;
         served = old;
         keeper->late |= !keeper->known && !keeper->without_pools && keeper->noted.count == 0;
         keeper->known = keeper->unsaved = true;
     }
-    sorted_done(&served);
     if (keeper->unsaved)
         write_noted(keeper, faults);
-    return r < 0 ? r : keep_all(keeper, faults);
+    return keep_all(keeper, faults);
 }
 
 /* All is served that a status names, or that is in the ranges: nothing is outside. */

@@ -159,6 +159,17 @@ static void on_assigned(void *context, const struct assignment *row, const struc
     keeper->failed |= vec_push(&keeper->given, (struct given){ row, service }) < 0;
 }
 
+static int write_record(const struct pool_keeper *keeper)
+{
+    AUTOTEXT struct text text = { 0 };
+    allocator_state_write(&keeper->allocator, NULL, NULL, RESTS_MAX, &text);
+    int r = text_error(&text);
+    if (r < 0)
+        return r;
+    r = file_write_atomic(keeper->path, text_str(&text), text.length);
+    return r < 0 ? r : file_write_atomic(keeper->copy, text_str(&text), text.length);
+}
+
 /*
  * What can't be written is given all the same, and said: the folder says what is to be served, and
  * a full disk is no reason to serve less.
@@ -166,13 +177,7 @@ static void on_assigned(void *context, const struct assignment *row, const struc
 static void save(struct pool_keeper *keeper)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    AUTOTEXT struct text text = { 0 };
-    allocator_state_write(&keeper->allocator, NULL, NULL, RESTS_MAX, &text);
-    int r = text_error(&text);
-    if (r == 0)
-        r = file_write_atomic(keeper->path, text_str(&text), text.length);
-    if (r == 0)
-        r = file_write_atomic(keeper->copy, text_str(&text), text.length);
+    int r = write_record(keeper);
     if (r < 0)
         fault_raise(&faults, keeper->path, pool_record_unwritten, .reason = strerror(-r));
     keeper->unsaved = r < 0;
@@ -239,23 +244,29 @@ static int give_one(struct pool_keeper *keeper, const struct given *given)
     if (assignment_is_foreign(given->row) && given->row->ips.count == 0)
         return 0;
     int r = list_addresses(keeper, given, &ips, &own, &same);
-    if (r == 0 && !(same && given->service->assigned == own))
-        r = list_unheeded(given, &unheeded);
-    if (r == 0 && !(same && given->service->assigned == own))
-        r = store_give(keeper->options.store, given->service, ips.items, ips.count, own,
-                       unheeded.length ? text_str(&unheeded) : NULL);
+    if (r < 0)
+        return r;
+    if (same && given->service->assigned == own)
+        return 0;
+    r = list_unheeded(given, &unheeded);
+    if (r < 0)
+        return r;
+    r = store_give(keeper->options.store, given->service, ips.items, ips.count, own,
+                   unheeded.length ? text_str(&unheeded) : NULL);
     return r < 0 ? r : 0;
 }
 
 /* Puts the addresses into the store, where they are not there yet. */
 static int give(struct pool_keeper *keeper)
 {
-    int r = keeper->failed ? -ENOMEM : 0;
+    if (keeper->failed)
+        return -ENOMEM;
     vec_each(const struct given, given, &keeper->given) {
-        if (r == 0)
-            r = give_one(keeper, given);
+        int r = give_one(keeper, given);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 /* Statuses of manifests that are not followed: until they say something else. */
@@ -433,8 +444,7 @@ int pool_keeper_run(struct pool_keeper *keeper)
     if (!source->synced)
         return 0;
     int r = judge_record(keeper);
-    if (r == 0)
-        r = note_changes(keeper);
+    r = r < 0 ? r : note_changes(keeper);
     if (keeper->keep_absent != (source->unknown_files > 0)) {
         keeper->keep_absent = source->unknown_files > 0;
         keeper->allocator.all = true;

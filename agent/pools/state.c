@@ -141,13 +141,17 @@ static int read_service(const struct document *document, const struct doc *node,
     struct assignment_key key;
     struct ip ip;
     int r = read_key(document, node, &key, faults);
+    if (r < 0)
+        return r;
     doc_each(address, doc_get(node, "addresses")) {
-        if (r == 0)
-            r = read_ip(document, address, &ip, faults);
-        if (r == 0)
-            r = assignments_hold(&allocator->assignments, key.namespace, key.name, &ip);
+        r = read_ip(document, address, &ip, faults);
+        if (r < 0)
+            return r;
+        r = assignments_hold(&allocator->assignments, key.namespace, key.name, &ip);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 static int read_rest(const struct document *document, const struct doc *node,
@@ -157,10 +161,12 @@ static int read_rest(const struct document *document, const struct doc *node,
     struct ip ip;
     int64_t freed_ms = 0;
     int r = read_key(document, node, &key, faults);
-    if (r == 0)
-        r = read_ip(document, doc_get(node, "address"), &ip, faults);
-    if (r == 0)
-        r = doc_int(document, doc_get(node, "freedMs"), 0, INT64_MAX, &freed_ms, faults);
+    if (r < 0)
+        return r;
+    r = read_ip(document, doc_get(node, "address"), &ip, faults);
+    if (r < 0)
+        return r;
+    r = doc_int(document, doc_get(node, "freedMs"), 0, INT64_MAX, &freed_ms, faults);
     if (r < 0)
         return r;
     return assignments_rest(&allocator->assignments, &ip, freed_ms, key.namespace, key.name);

@@ -232,7 +232,7 @@ static int load(struct copy_keeper *keeper)
 
 int copy_keeper_new(const struct copy_keeper_options *options, struct copy_keeper **ret_keeper)
 {
-    struct copy_keeper *keeper = calloc(1, sizeof(*keeper));
+    CLEANUP(copy_keeper_freep) struct copy_keeper *keeper = calloc(1, sizeof(*keeper));
     if (!keeper)
         return -ENOMEM;
     keeper->options = *options;
@@ -242,19 +242,19 @@ int copy_keeper_new(const struct copy_keeper_options *options, struct copy_keepe
     keeper->retry = (struct backoff){ .initial_ms = keeper->timing.retry_initial_ms,
                                       .max_ms = keeper->timing.retry_max_ms };
     int r = keeper->node && keeper->server ? load(keeper) : -ENOMEM;
-    if (r == 0)
-        r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_waited, keeper,
-                      &keeper->wait_timer);
-    if (r == 0)
-        r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_timer, keeper, &keeper->timer);
-    if (r == 0)
-        r = deferred_new(options->event, SLICE_PRIORITY, on_slice, keeper, &keeper->slice);
-    if (r < 0) {
-        copy_keeper_free(keeper);
+    if (r < 0)
         return r;
-    }
+    r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_waited, keeper, &keeper->wait_timer);
+    if (r < 0)
+        return r;
+    r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_timer, keeper, &keeper->timer);
+    if (r < 0)
+        return r;
+    r = deferred_new(options->event, SLICE_PRIORITY, on_slice, keeper, &keeper->slice);
+    if (r < 0)
+        return r;
     timer_arm(keeper->wait_timer, keeper->timing.wait_ms);
-    *ret_keeper = keeper;
+    *ret_keeper = TAKE_PTR(keeper);
     return 0;
 }
 
@@ -269,16 +269,21 @@ int copy_keeper_set_server(struct copy_keeper *keeper, const char *server)
     return 0;
 }
 
+static int write_all(struct copy_keeper *keeper)
+{
+    int r = begin(keeper);
+    if (r < 0)
+        return r;
+    r = copy_write(keeper->writer, INT64_MAX);
+    return r > 0 ? copy_commit(keeper->writer) : r;
+}
+
 static void write_rest(struct copy_keeper *keeper)
 {
     if (!keeper->options.status->source.synced || !is_dirty(keeper))
         return;
     copy_writer_free(TAKE_PTR(keeper->writer));
-    int r = begin(keeper);
-    if (r == 0)
-        r = copy_write(keeper->writer, INT64_MAX);
-    if (r > 0)
-        r = copy_commit(keeper->writer);
+    int r = write_all(keeper);
     if (r < 0)
         log_error("the copy of the last known objects can't be written: %s", strerror(-r));
 }

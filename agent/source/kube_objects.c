@@ -185,9 +185,10 @@ static int arrive(struct kube_objects *objects, struct arrival *arrival)
     if (objects->held_bad > MOST_KEPT)
         return -E2BIG;
     int r = vec_push(&objects->held, *arrival);
-    if (r == 0)
-        *arrival = (struct arrival){ 0 };
-    return r;
+    if (r < 0)
+        return r;
+    *arrival = (struct arrival){ 0 };
+    return 0;
 }
 
 void kube_objects_hold(struct kube_objects *objects)
@@ -195,14 +196,20 @@ void kube_objects_hold(struct kube_objects *objects)
     objects->holding = true;
 }
 
+static int take_all(struct kube_objects *objects)
+{
+    vec_each(struct arrival, arrival, &objects->held) {
+        int r = take(objects, arrival);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 int kube_objects_take_held(struct kube_objects *objects)
 {
-    int r = 0;
     objects->holding = false;
-    vec_each(struct arrival, arrival, &objects->held) {
-        if (r == 0)
-            r = take(objects, arrival);
-    }
+    int r = take_all(objects);
     kube_objects_drop_held(objects);
     return r;
 }

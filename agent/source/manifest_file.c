@@ -164,9 +164,10 @@ static int keep(void *context, struct object *object)
     if (file->broken)
         return 0;
     int r = vec_push(&file->objects, object);
-    if (r == 0)
-        (void)TAKE_PTR(kept);
-    return r;
+    if (r < 0)
+        return r;
+    (void)TAKE_PTR(kept);
+    return 0;
 }
 
 /* Returns 1 if the document says something, 0 if it is none of ours, -EBADMSG, -ENOMEM. */

@@ -339,9 +339,11 @@ static int on_data(void *context, const char *bytes, size_t size)
     struct reflector *reflector = context;
     reflector->reached(reflector->context);
     int r = reflector_read(reflector, bytes, size);
-    if (r == 0 && reflector->task == TASK_WATCH && silence_ends(reflector))
+    if (r < 0)
+        return r;
+    if (reflector->task == TASK_WATCH && silence_ends(reflector))
         succeed(reflector);
-    return r;
+    return 0;
 }
 
 static void on_ended(void *context, const char *error, const char *remedy)
@@ -430,7 +432,7 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
         list_begin(reflector);
     AUTOFREE char *path = task_path(reflector);
     int r = path ? clear_answer(reflector) : -ENOMEM;
-    if (r == 0)
+    if (r >= 0)
         r = kube_client_get(reflector->client, path, &handler, reflector, &reflector->request,
                             error);
     if (r < 0) {

@@ -117,13 +117,18 @@ static int read_kept(const struct document *document, struct kept *kept, struct 
     const struct doc *root = document->root;
     const char *reason = "";
     int r = read_phase(document, &kept->phase, faults);
-    if (r == 0)
-        r = doc_bool(document, doc_get(root, "nodeSeen"), &kept->node_seen, faults);
-    if (r >= 0)
-        r = doc_string(document, doc_get(root, "reason"), &reason, faults);
-    if (r >= 0)
-        r = doc_int(document, doc_get(root, "announceForMs"), 0, INT64_MAX / 2,
-                    &kept->announce_for_ms, faults);
+    if (r < 0)
+        return r;
+    r = doc_bool(document, doc_get(root, "nodeSeen"), &kept->node_seen, faults);
+    if (r < 0)
+        return r;
+    r = doc_string(document, doc_get(root, "reason"), &reason, faults);
+    if (r < 0)
+        return r;
+    r = doc_int(document, doc_get(root, "announceForMs"), 0, INT64_MAX / 2, &kept->announce_for_ms,
+                faults);
+    if (r < 0)
+        return r;
     (void)snprintf(kept->reason, sizeof(kept->reason), "%s", reason);
     return r;
 }
@@ -226,9 +231,10 @@ static int add_words(struct standing_keeper *keeper, const struct standing_words
         return change(keeper, &kept);
     }
     int r = words->reason ? save(keeper, &kept) : 0;
-    if (r == 0)
-        take(keeper, &kept);
-    return r;
+    if (r < 0)
+        return r;
+    take(keeper, &kept);
+    return 0;
 }
 
 int standing_drain(struct standing_keeper *keeper, const struct standing_words *words)
@@ -358,12 +364,14 @@ int standing_new(const struct standing_options *options, struct standing_keeper 
     keeper->announce_for_ms = -1;
     int r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_phase_end, keeper,
                       &keeper->phase_timer);
-    if (r == 0)
-        r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_node_gone, keeper,
-                      &keeper->node_timer);
+    if (r < 0)
+        return r;
+    r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_node_gone, keeper,
+                  &keeper->node_timer);
+    if (r < 0)
+        return r;
     AUTOFAULTS struct faults faults = { 0 };
-    if (r == 0)
-        r = load(keeper, &faults);
+    r = load(keeper, &faults);
     if (r < 0)
         return r;
     (void)fault_book_replace(options->status->faults, "routes", "standing", &faults,
