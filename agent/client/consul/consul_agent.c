@@ -69,7 +69,9 @@ int consul_agent_read_services(const char *body, size_t size, consul_agent_servi
 {
     CLEANUP(document_freep) struct document *document = NULL;
     int r = read_map(body, size, &document);
-    doc_each(item, document ? document->root : NULL) {
+    if (r < 0)
+        return r;
+    doc_each(item, document->root) {
         const struct consul_agent_service service = {
             .id = member(item, "ID"),
             .name = member(item, "Service"),
@@ -78,10 +80,11 @@ int consul_agent_read_services(const char *body, size_t size, consul_agent_servi
             .tags = container(item, "Tags", DOC_LIST),
             .meta = container(item, "Meta", DOC_MAP),
         };
-        if (r == 0)
-            r = *service.id ? each(context, &service) : -EBADMSG;
+        r = *service.id ? each(context, &service) : -EBADMSG;
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 int consul_agent_read_checks(const char *body, size_t size, consul_agent_check_fn each,
@@ -89,7 +92,9 @@ int consul_agent_read_checks(const char *body, size_t size, consul_agent_check_f
 {
     CLEANUP(document_freep) struct document *document = NULL;
     int r = read_map(body, size, &document);
-    doc_each(item, document ? document->root : NULL) {
+    if (r < 0)
+        return r;
+    doc_each(item, document->root) {
         const char *id = member(item, "CheckID");
         const bool shut = strcmp(id, NODE_MAINTENANCE) == 0 || begins(id, SERVICE_MAINTENANCE);
         const struct consul_agent_check check = {
@@ -99,10 +104,12 @@ int consul_agent_read_checks(const char *body, size_t size, consul_agent_check_f
             .maintenance = shut ? member(item, "Notes") : NULL,
         };
         const bool ours = begins(id, CHECK_ID) && strcmp(id + strlen(CHECK_ID), check.service) == 0;
-        if (r == 0 && (shut || ours))
+        if (shut || ours)
             r = each(context, &check);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 static const char *status_word(bool healthy)

@@ -41,6 +41,12 @@ static int is_named(const struct dirent *entry)
     return *entry->d_name != '.';
 }
 
+static int read_entry(const char *folder, const char *name, struct text *out)
+{
+    AUTOFREE char *path = text_format("%s/%s", folder, name);
+    return path ? read_one(path, out) : -ENOMEM;
+}
+
 int consul_ca_read(const char *folder, struct text *out)
 {
     struct dirent **entries;
@@ -49,9 +55,7 @@ int consul_ca_read(const char *folder, struct text *out)
         return -errno;
     int r = 0;
     for (int i = 0; i < count; i++) {
-        AUTOFREE char *path = text_format("%s/%s", folder, entries[i]->d_name);
-        if (r == 0)
-            r = path ? read_one(path, out) : -ENOMEM;
+        r = r < 0 ? r : read_entry(folder, entries[i]->d_name, out);
         free(entries[i]);
     }
     free(entries);

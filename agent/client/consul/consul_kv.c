@@ -116,8 +116,9 @@ int consul_reader_push(struct consul_reader *reader, const char *bytes, size_t s
         if (before != 2 || reader->depth != 1)
             continue;
         int r = text_error(&reader->element);
-        if (r == 0)
-            r = tell(reader);
+        if (r < 0)
+            return r;
+        r = tell(reader);
         if (r != 0)
             return r;
         text_truncate(&reader->element, 0);

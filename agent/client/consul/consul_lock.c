@@ -291,7 +291,7 @@ static void send_step(void *context)
     };
     lock->sent_ms = clock_mono_ms();
     int r = text_error(&path) < 0 || text_error(&body) < 0 ? -ENOMEM : 0;
-    if (r == 0)
+    if (r >= 0)
         r = consul_send(lock->options.client, &call, &handler, lock, &lock->request);
     if (r < 0 && !lock->striving) {
         end(lock);

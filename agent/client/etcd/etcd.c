@@ -16,9 +16,12 @@ int etcd_client_new(sd_event *event, const struct etcd_where *where,
     client->where = *where;
     client->event = event;
     int r = where->endpoint_count ? curl_loop_new(event, &client->loop) : -EINVAL;
-    if (r == 0)
-        r = etcd_peers_begin(client);
-    if (r == 0 && where->user)
+    if (r < 0)
+        return r;
+    r = etcd_peers_begin(client);
+    if (r < 0)
+        return r;
+    if (where->user)
         r = etcd_session_begin(client);
     if (r < 0)
         return r;

@@ -221,8 +221,7 @@ static int tell_entry(const struct doc *kv, bool deleted, etcd_each each, void *
     AUTOFREE char *key = NULL, *value = NULL;
     size_t key_size, size;
     int r = base64_decode(member(kv, "key"), &key, &key_size);
-    if (r == 0)
-        r = base64_decode(member(kv, "value"), &value, &size);
+    r = r < 0 ? r : base64_decode(member(kv, "value"), &value, &size);
     if (r < 0 || !*key)
         return r == -ENOMEM ? r : -EBADMSG;
     const struct etcd_entry entry = {
@@ -240,8 +239,9 @@ int etcd_read_range(const char *answer, size_t size, struct etcd_header *ret_hea
 {
     CLEANUP(document_freep) struct document *document = NULL;
     int r = parse(answer, size, &document);
-    if (r == 0)
-        r = read_header(document->root, ret_header);
+    if (r < 0)
+        return r;
+    r = read_header(document->root, ret_header);
     if (r < 0)
         return r;
     doc_each(kv, doc_get(document->root, "kvs")) {
@@ -257,11 +257,13 @@ int etcd_read_txn(const char *answer, size_t size, struct etcd_header *ret_heade
 {
     CLEANUP(document_freep) struct document *document = NULL;
     int r = parse(answer, size, &document);
-    if (r == 0)
-        r = read_header(document->root, ret_header);
-    if (r == 0)
-        *ret_succeeded = strcmp(member(document->root, "succeeded"), "true") == 0;
-    return r;
+    if (r < 0)
+        return r;
+    r = read_header(document->root, ret_header);
+    if (r < 0)
+        return r;
+    *ret_succeeded = strcmp(member(document->root, "succeeded"), "true") == 0;
+    return 0;
 }
 
 int etcd_read_lease(const char *answer, size_t size, int64_t *ret_lease, int64_t *ret_ttl_s)
@@ -295,9 +297,10 @@ int etcd_read_news(const char *message, size_t size, struct etcd_news *ret_news,
     CLEANUP(document_freep) struct document *document = NULL;
     struct etcd_news news = { 0 };
     int r = parse(message, size, &document);
-    const struct doc *result = r == 0 ? doc_get(document->root, "result") : NULL;
-    if (r == 0)
-        r = read_header(result, &news.header);
+    if (r < 0)
+        return r;
+    const struct doc *result = doc_get(document->root, "result");
+    r = read_header(result, &news.header);
     if (r < 0)
         return r;
     news.created = strcmp(member(result, "created"), "true") == 0;

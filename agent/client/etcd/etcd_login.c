@@ -18,19 +18,24 @@
 
 enum { PASSWORD_MAX = 4096 };
 
+static int read_password(const char *path, char **password, size_t *size)
+{
+    int r = file_read(path, PASSWORD_MAX, password, size);
+    if (r < 0)
+        return r;
+    (*password)[strcspn(*password, "\r\n")] = '\0';
+    return **password ? 0 : -ENODATA;
+}
+
 int etcd_login_body(const char *user, const char *password_file, struct text *body)
 {
     AUTOFREE char *password = NULL;
     struct json json = { .out = body };
     size_t size = 0;
-    int r = file_read(password_file, PASSWORD_MAX, &password, &size);
-    if (r == 0) {
-        password[strcspn(password, "\r\n")] = '\0';
-        r = *password ? 0 : -ENODATA;
-    }
+    int r = read_password(password_file, &password, &size);
     json_begin_object(&json, NULL);
     json_string(&json, "name", user);
-    json_string(&json, "password", r == 0 ? password : "");
+    json_string(&json, "password", r < 0 ? "" : password);
     json_end_object(&json);
     if (password)
         explicit_bzero(password, size);

@@ -211,9 +211,11 @@ int etcd_request_send(struct etcd_request *request, size_t endpoint)
         !SET(request, CURLOPT_URL, text_str(&url)))
         return -ENOMEM;
     int r = curl_loop_start(request->client->loop, &request->exchange.transfer);
-    if (r == 0 && request->call.data)
+    if (r < 0)
+        return r;
+    if (request->call.data)
         etcd_peer_watched(request->client, endpoint);
-    return r;
+    return 0;
 }
 
 int etcd_send_to(struct etcd_client *client, const struct etcd_call *call, size_t endpoint,

@@ -205,7 +205,7 @@ static int log_in(struct etcd_session *session)
         .context = session,
     };
     int r = text_error(&body);
-    if (r == 0)
+    if (r >= 0)
         r = etcd_send_to(session->client, &call, session->client->current, ETCD_LOGS_IN,
                          &session->login);
     if (body.data)

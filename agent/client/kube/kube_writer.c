@@ -191,8 +191,9 @@ static int write_now(struct job *job, char error[static KUBE_ERROR_LEN])
         write.body = text_str(&body);
     r = kube_attempt_new(options->client, &write, writer->limits.answer_ms, on_told, job,
                          &job->attempt);
-    if (r == 0)
-        r = kube_attempt_send(job->attempt, error);
+    if (r < 0)
+        return r;
+    r = kube_attempt_send(job->attempt, error);
     return r < 0 ? r : 1;
 }
 
