@@ -123,10 +123,12 @@ static int open_loop(struct agent *agent)
     if (r < 0)
         return r;
     r = looks_new(agent->event, &agent->looks);
-    if (r == 0)
-        r = notifier_new(agent->event, &agent->notifier);
-    if (r == 0)
-        r = notifier_feed_watchdog(agent->notifier, agent->event, PASS_PRIORITY);
+    if (r < 0)
+        return r;
+    r = notifier_new(agent->event, &agent->notifier);
+    if (r < 0)
+        return r;
+    r = notifier_feed_watchdog(agent->notifier, agent->event, PASS_PRIORITY);
     return r < 0 ? r : signals_add(agent->event, NULL, on_reload, agent);
 }
 

@@ -43,6 +43,15 @@ static int refuse(const char *path, const struct faults *faults, bool starting)
     return EXIT_CONFIG;
 }
 
+static int load(const char *path, bool check_only, struct config **ret_config,
+                struct faults *faults)
+{
+    int r = config_load(path, ret_config, faults);
+    if (r < 0 || !check_only || !(*ret_config)->source.kubeconfig)
+        return r;
+    return kube_config_try((*ret_config)->source.kubeconfig, faults);
+}
+
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -82,9 +91,7 @@ int main(int argc, char **argv)
     log_open();
     AUTOFAULTS struct faults faults = { 0 };
     CLEANUP(config_freep) struct config *config = NULL;
-    int r = config_load(path, &config, &faults);
-    if (r == 0 && check_only && config->source.kubeconfig)
-        r = kube_config_try(config->source.kubeconfig, &faults);
+    int r = load(path, check_only, &config, &faults);
     if (r < 0)
         return refuse(path, &faults, !check_only && !deadman);
     if (check_only)
@@ -94,7 +101,7 @@ int main(int argc, char **argv)
 
     CLEANUP(agent_freep) struct agent *agent = NULL;
     r = agent_new(path, TAKE_PTR(config), &agent);
-    if (r == 0)
-        r = agent_run(agent);
-    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (r < 0)
+        return EXIT_FAILURE;
+    return agent_run(agent) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

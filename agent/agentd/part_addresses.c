@@ -71,8 +71,7 @@ static void begin(struct agent *agent)
     }
     bool in_etcd = agent->config->addresses.etcd.endpoints.count > 0;
     int r = in_etcd ? open_etcd(agent, &options.store) : open_leases(agent, &options.store);
-    if (r == 0)
-        r = claims_new(&options, &agent->claims);
+    r = r < 0 ? r : claims_new(&options, &agent->claims);
     if (r < 0) {
         log_error("cannot claim addresses: %s", strerror(-r));
         return;
@@ -106,6 +105,16 @@ static int open_addresses(struct agent *agent)
     return 0;
 }
 
+static int take_holdings(struct agent *agent, const struct route_inputs *inputs)
+{
+    CLEANUP(holding_list_done) holding_list list = { 0 };
+    int r = plan_holdings(inputs, &list);
+    if (r < 0)
+        return r;
+    tell(agent, inputs->node, &list);
+    return claims_take(agent->claims, &list);
+}
+
 /* Before everything has been planned once, and a source has said what there is, nothing is given
  * up: what the kernel keeps ends by itself. */
 static void follow_pass(struct agent *agent)
@@ -117,17 +126,11 @@ static void follow_pass(struct agent *agent)
         .proofs = agent->config->services.enabled ? agent->board.proofs : NULL,
         .standing = agent->board.standing,
     };
-    holding_list list = { 0 };
     if (!agent->claims || !agent->status.routes.complete || !status_is_known(&agent->status))
         return;
-    int r = plan_holdings(&inputs, &list);
-    if (r == 0) {
-        tell(agent, &facts, &list);
-        r = claims_take(agent->claims, &list);
-    }
+    int r = take_holdings(agent, &inputs);
     if (r < 0)
         log_error("cannot plan claimed addresses: %s", strerror(-r));
-    holding_list_done(&list);
 }
 
 const struct part part_addresses = {

@@ -43,10 +43,12 @@ static int on_drain(const struct api_call *call, void *context)
     static const char *const members[] = { "reason", "announceFor", NULL };
     struct standing_words words = { .announce_for_ms = -1 };
     int r = body_check_members(call->body, members, call->faults);
-    if (r == 0)
-        r = body_line(call->body, "reason", STANDING_REASON_MAX, &words.reason, call->faults);
-    if (r >= 0)
-        r = body_duration(call->body, "announceFor", &words.announce_for_ms, call->faults);
+    if (r < 0)
+        return r;
+    r = body_line(call->body, "reason", STANDING_REASON_MAX, &words.reason, call->faults);
+    if (r < 0)
+        return r;
+    r = body_duration(call->body, "announceFor", &words.announce_for_ms, call->faults);
     struct agent *agent = context;
     return r < 0 ? r : kept(call, agent, standing_drain(agent->standing, &words));
 }
@@ -65,8 +67,9 @@ static int on_withdraw(const struct api_call *call, void *context)
     static const char *const members[] = { "reason", NULL };
     const char *reason = NULL;
     int r = body_check_members(call->body, members, call->faults);
-    if (r == 0)
-        r = body_line(call->body, "reason", STANDING_REASON_MAX, &reason, call->faults);
+    if (r < 0)
+        return r;
+    r = body_line(call->body, "reason", STANDING_REASON_MAX, &reason, call->faults);
     struct agent *agent = context;
     return r < 0 ? r : kept(call, agent, standing_withdraw(agent->standing, reason));
 }
@@ -232,8 +235,9 @@ static int open_api(struct agent *agent)
         return r;
     borrow_state(agent);
     r = open_socket(agent, true, &agent->socket);
-    if (r == 0)
-        r = looks_add(agent->looks, looks, ARRAY_SIZE(looks), agent);
+    if (r < 0)
+        return r;
+    r = looks_add(agent->looks, looks, ARRAY_SIZE(looks), agent);
     if (r < 0)
         return r;
     const struct endpoint_options listener = {

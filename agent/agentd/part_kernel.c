@@ -141,8 +141,7 @@ static int open_kernel(struct agent *agent)
 {
     struct kernel_scope scope;
     int r = engines_scope(agent->config, NULL, &scope);
-    if (r == 0)
-        r = kernel_open(&scope, NL_HERE, &agent->kernel);
+    r = r < 0 ? r : kernel_open(&scope, NL_HERE, &agent->kernel);
     if (r < 0)
         log_error("cannot read the kernel's routing tables: %s", strerror(-r));
     return r;

@@ -173,8 +173,7 @@ static void connect_blocks(struct agent *agent)
     if (!agent->config->pods.enabled || !agent->config->source.kubernetes)
         return;
     int r = source_load_kubeconfig(agent, &options.config, &faults);
-    if (r == 0)
-        r = block_keeper_new(&options, &agent->blocks);
+    r = r < 0 ? r : block_keeper_new(&options, &agent->blocks);
     if (r < 0)
         log_error("cannot ask for blocks of addresses: %s", strerror(-r));
 }
@@ -208,9 +207,10 @@ static int open_pods(struct agent *agent)
     };
     connect_blocks(agent);
     int r = pods_api_new(&options, &agent->pods_api);
-    if (r == 0)
-        lend_to_documents(agent);
-    return r;
+    if (r < 0)
+        return r;
+    lend_to_documents(agent);
+    return 0;
 }
 
 static void follow_pass(struct agent *agent)

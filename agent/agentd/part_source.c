@@ -154,8 +154,7 @@ static int open_kubernetes(struct agent *agent)
     if (!agent->copy_path)
         return -ENOMEM;
     r = open_copy(agent, kube->server);
-    if (r == 0)
-        r = start_kube(agent, TAKE_PTR(kube));
+    r = r < 0 ? r : start_kube(agent, TAKE_PTR(kube));
     if (r < 0)
         log_error("cannot ask the Kubernetes API: %s", strerror(-r));
     else
@@ -225,8 +224,9 @@ static int follow_kubeconfig(struct agent *agent, struct faults *faults)
     if (text && agent->kubeconfig_text && strcmp(text, agent->kubeconfig_text) == 0)
         return 0;
     int r = source_load_kubeconfig(agent, &kube, faults);
-    if (r == 0)
-        r = restart_kube(agent, TAKE_PTR(kube));
+    if (r < 0)
+        return r;
+    r = restart_kube(agent, TAKE_PTR(kube));
     if (r < 0)
         return r;
     free(agent->kubeconfig_text);

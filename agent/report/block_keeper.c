@@ -221,10 +221,8 @@ void block_keeper_look(struct block_keeper *keeper)
     int r = want_all(keeper, addresses);
     find_arrived(keeper, now_ms);
     add_steps(keeper, now_ms);
-    if (r == 0)
-        r = give_back(keeper, addresses, now_ms);
-    if (r == 0)
-        r = put_back(keeper, addresses);
+    r = r < 0 ? r : give_back(keeper, addresses, now_ms);
+    r = r < 0 ? r : put_back(keeper, addresses);
     if (r < 0)
         log_error("no memory to see which blocks of addresses are needed");
     arm(keeper, now_ms);
@@ -315,6 +313,8 @@ static bool on_told(void *context, const char *key, const struct kube_told *told
 static int connect_to(struct block_keeper *keeper, struct kube_config *config)
 {
     int r = kube_client_new(keeper->options.event, config, &keeper->client);
+    if (r < 0)
+        return r;
     const struct kube_writer_options options = {
         .event = keeper->options.event,
         .client = keeper->client,
@@ -323,8 +323,7 @@ static int connect_to(struct block_keeper *keeper, struct kube_config *config)
         .told = on_told,
         .context = keeper,
     };
-    if (r == 0)
-        r = kube_writer_new(&options, &keeper->writer);
+    r = kube_writer_new(&options, &keeper->writer);
     return r < 0 ? r
                  : timer_new(keeper->options.event, SD_EVENT_PRIORITY_NORMAL, on_time, keeper,
                              &keeper->timer);

@@ -215,8 +215,7 @@ static void on_services(void *context, const struct consul_answer *answer)
         return;
     int r = consul_there_read(&keeper->there, keeper->options.config->exports.cluster, answer->body,
                               answer->size);
-    if (r == 0)
-        r = ask(keeper, CONSUL_AGENT_CHECKS, &checks_handler);
+    r = r < 0 ? r : ask(keeper, CONSUL_AGENT_CHECKS, &checks_handler);
     if (r < 0)
         fail(keeper, r == -EBADMSG ? "the answer is no list of services" : strerror(-r), NULL, 0);
 }
@@ -401,8 +400,7 @@ static void take_turn(struct consul_keeper *keeper)
 {
     int64_t now_ms = clock_mono_ms();
     int r = keeper->dirty && now_ms >= keeper->plan_due_ms ? make_plan(keeper) : 0;
-    if (r == 0)
-        r = compare(keeper, now_ms);
+    r = r < 0 ? r : compare(keeper, now_ms);
     if (r < 0) {
         fail(keeper, strerror(-r), NULL, 0);
         return;
@@ -449,10 +447,11 @@ static int open_statsd(struct consul_keeper *keeper)
     };
     AUTOFAULTS struct faults faults = { 0 };
     int r = statsd_new(&options, &keeper->statsd, &faults);
-    if (r == 0)
-        (void)fault_book_replace(keeper->options.status->faults, "consul", "dogstatsd", &faults,
-                                 clock_wall_ms());
-    return r;
+    if (r < 0)
+        return r;
+    (void)fault_book_replace(keeper->options.status->faults, "consul", "dogstatsd", &faults,
+                             clock_wall_ms());
+    return 0;
 }
 
 int consul_keeper_new(const struct consul_keeper_options *options,
@@ -469,10 +468,12 @@ int consul_keeper_new(const struct consul_keeper_options *options,
         .address = options->where.address,
     };
     int r = consul_client_new(options->event, &options->where, &keeper->client);
-    if (r == 0)
-        r = open_statsd(keeper);
-    if (r == 0)
-        r = timer_new(options->event, PRIORITY, on_time, keeper, &keeper->timer);
+    if (r < 0)
+        return r;
+    r = open_statsd(keeper);
+    if (r < 0)
+        return r;
+    r = timer_new(options->event, PRIORITY, on_time, keeper, &keeper->timer);
     if (r < 0)
         return r;
     *ret_keeper = TAKE_PTR(keeper);
