@@ -301,8 +301,9 @@ static int config_new(struct config **ret_config)
     config->consul.poll_ms = MINUTE_MS / 2;
     egress_defaults(config);
     int r = set_default_strings(config);
-    if (r == 0)
-        r = export_config_defaults(&config->exports);
+    if (r < 0)
+        return r;
+    r = export_config_defaults(&config->exports);
     if (r < 0)
         return r;
     *ret_config = TAKE_PTR(config);
@@ -320,11 +321,13 @@ int config_parse(const char *path, struct config **ret_config, struct document *
     };
     CLEANUP(config_freep) struct config *config = NULL;
     int r = config_new(&config);
-    if (r == 0)
-        r = parse_file(path, &grammar, config, ret_document, errors);
-    if (r == 0)
-        *ret_config = TAKE_PTR(config);
-    return r;
+    if (r < 0)
+        return r;
+    r = parse_file(path, &grammar, config, ret_document, errors);
+    if (r < 0)
+        return r;
+    *ret_config = TAKE_PTR(config);
+    return 0;
 }
 
 int config_load(const char *path, struct config **ret_config, struct faults *errors)

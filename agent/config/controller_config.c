@@ -246,9 +246,10 @@ static int read_environment(struct controller_config *config, struct faults *err
 {
     size_t before = errors->list.count;
     int r = export_environment(&config->exports, getenv, &config->api.listen, errors);
-    if (r == 0)
-        export_config_check(&config->exports, errors);
-    return r == 0 && errors->list.count > before ? -EBADMSG : r;
+    if (r < 0)
+        return r;
+    export_config_check(&config->exports, errors);
+    return errors->list.count > before ? -EBADMSG : 0;
 }
 
 static int load(const char *path, bool offline, struct controller_config **ret_config,
@@ -262,13 +263,16 @@ static int load(const char *path, bool offline, struct controller_config **ret_c
     CLEANUP(document_freep) struct document *document = NULL;
     CLEANUP(controller_config_freep) struct controller_config *config = NULL;
     int r = config_new(&config);
-    if (r == 0)
-        r = read_environment(config, errors);
-    if (r == 0)
-        r = parse_file(path, &grammar, config, &document, errors);
-    if (r == 0)
-        *ret_config = TAKE_PTR(config);
-    return r;
+    if (r < 0)
+        return r;
+    r = read_environment(config, errors);
+    if (r < 0)
+        return r;
+    r = parse_file(path, &grammar, config, &document, errors);
+    if (r < 0)
+        return r;
+    *ret_config = TAKE_PTR(config);
+    return 0;
 }
 
 int controller_config_load(const char *path, struct controller_config **ret_config,

@@ -85,13 +85,14 @@ pid_t bird_asker_pid(const struct bird_asker *asker)
 
 int bird_ask(struct bird_asker *asker, const char *question, const struct bird_reply **ret_reply)
 {
-    int r = file_write(asker->fd, question, strlen(question));
-    if (r == 0)
-        r = file_write(asker->fd, "\n", 1);
-    if (r == 0)
-        r = take_reply(asker);
     *ret_reply = &asker->reply;
-    return r;
+    int r = file_write(asker->fd, question, strlen(question));
+    if (r < 0)
+        return r;
+    r = file_write(asker->fd, "\n", 1);
+    if (r < 0)
+        return r;
+    return take_reply(asker);
 }
 
 bool bird_has_symbol(struct bird_asker *asker, const char *name)

@@ -102,8 +102,9 @@ int bird_buffer_read(pid_t pid, uint32_t *ret_bytes)
     };
     struct nl_request request;
     int r = read_inodes(pid, &inodes);
-    if (r == 0)
-        r = nl_open_in(NL_HERE, NETLINK_SOCK_DIAG, &socket);
+    if (r < 0)
+        return r;
+    r = nl_open_in(NL_HERE, NETLINK_SOCK_DIAG, &socket);
     if (r < 0)
         return r;
     nl_begin(&request, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, &fixed, sizeof(fixed));

@@ -79,8 +79,7 @@ static void check_socket(struct visit *visit)
     if (!wants_bird(visit))
         return;
     int r = open_bird(visit, &asker);
-    if (r == 0)
-        r = bird_ask(asker, "show status", &reply);
+    r = r < 0 ? r : bird_ask(asker, "show status", &reply);
     if (r < 0) {
         visit_fail(visit, socket_remedy(r), "%s: %s", visit->config->bird.socket, strerror(-r));
         return;

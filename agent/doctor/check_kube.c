@@ -83,18 +83,17 @@ static int load(const struct visit *visit, struct kube_config **ret_config)
 static int call(struct asking *asking, const struct visit *visit, const struct kube_call *what)
 {
     static const struct kube_handler handler = { on_started, on_data, on_ended };
-    struct kube_config *config = NULL;
+    CLEANUP(kube_config_freep) struct kube_config *config = NULL;
     char error[KUBE_ERROR_LEN] = "";
 
     int r = load(visit, &config);
-    if (r == 0)
-        r = sd_event_new(&asking->event);
-    if (r < 0) {
-        kube_config_free(config);
+    if (r < 0)
         return r;
-    }
-    r = kube_client_new(asking->event, config, &asking->client);
-    if (r == 0)
+    r = sd_event_new(&asking->event);
+    if (r < 0)
+        return r;
+    r = kube_client_new(asking->event, TAKE_PTR(config), &asking->client);
+    if (r >= 0)
         r = kube_client_send(asking->client, what, &handler, asking, &asking->request, error);
     if (r < 0) {
         asking->error = strdup(*error ? error : strerror(-r));

@@ -140,11 +140,15 @@ static int ask(struct visit *visit, const struct link *link, struct questions *q
 {
     CLEANUP(segment_socket_closep) struct segment_socket *segment = NULL;
     int r = segment_socket_open(link->ifindex, &segment);
-    for (size_t i = 0; i < questions->count && r == 0; i++)
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < questions->count; i++) {
         r = segment_socket_send(segment, SEGMENT_PROBE, &questions->items[i].ip, link->mac);
-    if (r == 0)
-        listen_for_answers(visit, link, segment, questions);
-    return r;
+        if (r < 0)
+            return r;
+    }
+    listen_for_answers(visit, link, segment, questions);
+    return 0;
 }
 
 static void check_neighbours(struct visit *visit)

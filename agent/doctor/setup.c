@@ -103,9 +103,10 @@ static int find_node(struct machine *machine)
         return machine->node ? 0 : -ENOMEM;
     }
     r = config_default("/", &defaults);
-    if (r == 0)
-        machine->node = TAKE_PTR(defaults->node);
-    return r;
+    if (r < 0)
+        return r;
+    machine->node = TAKE_PTR(defaults->node);
+    return 0;
 }
 
 static void find_table(struct machine *machine)
@@ -124,12 +125,15 @@ static int find(const struct setup_options *options, struct machine *machine)
     const struct kernel_scope scope = scope_of_node(ROUTE_TABLE_EXPORT);
 
     int r = kernel_open(&scope, NL_HERE, &machine->kernel);
-    if (r == 0)
-        r = kernel_default_sources(machine->kernel, &machine->sources);
-    if (r == 0)
-        r = find_source(options, machine);
-    if (r == 0)
-        r = find_node(machine);
+    if (r < 0)
+        return r;
+    r = kernel_default_sources(machine->kernel, &machine->sources);
+    if (r < 0)
+        return r;
+    r = find_source(options, machine);
+    if (r < 0)
+        return r;
+    r = find_node(machine);
     if (r < 0)
         return r;
     find_table(machine);

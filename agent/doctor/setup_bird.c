@@ -157,9 +157,11 @@ int setup_find_bird(struct setup_bird *bird)
     find_gateway_v4(&bird->gateways[BIRD_IPV4]);
     find_gateway_v6(&bird->gateways[BIRD_IPV6]);
     int r = find_socket(bird);
-    if (r == 0 && bird->socket)
+    if (r < 0)
+        return r;
+    if (bird->socket)
         ask(bird);
-    return r;
+    return 0;
 }
 
 /* An AS number that is given or seen; else a line to be filled in. */

@@ -97,8 +97,9 @@ static int copy(struct yaml_tree *tree, const struct doc *from, struct place pla
     struct doc *node;
     const size_t length = from->text ? strlen(from->text) : 0;
     int r = count(tree, length, place, faults);
-    if (r == 0)
-        r = yaml_tree_add(tree, from->type, (struct place){ from->line, from->column }, &node);
+    if (r < 0)
+        return r;
+    r = yaml_tree_add(tree, from->type, (struct place){ from->line, from->column }, &node);
     if (r < 0)
         return r;
     node->quoted = from->quoted;
@@ -110,15 +111,18 @@ static int copy(struct yaml_tree *tree, const struct doc *from, struct place pla
         return place_raise(place, tree->file, faults, document_too_deep,
                            .limit = tree->limits.depth);
     r = vec_push(&tree->open, (struct yaml_frame){ .node = node, .first_key = tree->keys.count });
+    if (r < 0)
+        return r;
     doc_each(child, from) {
-        if (r == 0)
-            r = yaml_tree_name(tree, child);
-        if (r == 0)
-            r = copy(tree, child, place, faults);
+        r = yaml_tree_name(tree, child);
+        if (r < 0)
+            return r;
+        r = copy(tree, child, place, faults);
+        if (r < 0)
+            return r;
     }
-    if (r == 0)
-        tree->open.count--;
-    return r;
+    tree->open.count--;
+    return 0;
 }
 
 int yaml_alias_put(struct yaml_tree *tree, const char *name, struct place place,
@@ -126,8 +130,9 @@ int yaml_alias_put(struct yaml_tree *tree, const char *name, struct place place,
 {
     const struct doc *node;
     int r = resolve(tree, name, place, &node, faults);
-    if (r == 0)
-        r = copy(tree, node, place, faults);
+    if (r < 0)
+        return r;
+    r = copy(tree, node, place, faults);
     return r < 0 ? r : tree->open.count == 0;
 }
 
@@ -139,10 +144,12 @@ static int add_merge(struct yaml_tree *tree, const char *name, struct place plac
     char text[QUOTE_LEN];
     struct yaml_merge merge = { .depth = tree->open.count, .place = place };
     int r = resolve(tree, name, place, &merge.from, faults);
-    if (r == 0 && merge.from->type != DOC_MAP)
+    if (r < 0)
+        return r;
+    if (merge.from->type != DOC_MAP)
         return place_raise(place, tree->file, faults, yaml_merge_no_map,
                            .alias = quote(name, text));
-    return r < 0 ? r : vec_push(&tree->merges, merge);
+    return vec_push(&tree->merges, merge);
 }
 
 int yaml_merge_event(struct yaml_tree *tree, const yaml_event_t *event, struct faults *faults)
@@ -182,10 +189,12 @@ static int merge_one(struct yaml_tree *tree, const struct yaml_merge *merge, str
         if (keys && bsearch(&wanted, tree->keys.items + first, keys, sizeof(wanted), name_cmp))
             continue;
         r = yaml_tree_name(tree, child);
-        if (r == 0)
-            r = copy(tree, child, merge->place, faults);
-        if (r == 0)
-            r = vec_push(&tree->keys, wanted);
+        if (r < 0)
+            return r;
+        r = copy(tree, child, merge->place, faults);
+        if (r < 0)
+            return r;
+        r = vec_push(&tree->keys, wanted);
         if (r < 0)
             return r;
     }

@@ -101,8 +101,9 @@ static int close_container(struct yaml_tree *tree, struct faults *faults)
     int r = 0;
     if (count > 0)
         r = check_keys(tree, tree->keys.items + first, count, faults);
-    if (r == 0)
-        r = yaml_merge_apply(tree, faults);
+    if (r < 0)
+        return r;
+    r = yaml_merge_apply(tree, faults);
     if (r < 0)
         return r;
     tree->keys.count = first;
@@ -232,8 +233,9 @@ int yaml_build_event(struct yaml_tree *tree, const yaml_event_t *event, struct f
     if (frame && frame->merge != YAML_MERGE_NONE)
         return yaml_merge_event(tree, event, faults);
     int r = check_properties(tree, event, faults);
-    if (r == 0)
-        r = take(tree, event, faults);
+    if (r < 0)
+        return r;
+    r = take(tree, event, faults);
     if (r < 0 || !has.anchor)
         return r;
     int added = yaml_anchor_add(tree, (const char *)has.anchor, newest(tree, event),
@@ -253,7 +255,9 @@ int yaml_build_cut(struct yaml_tree *tree, const yaml_event_t *event, struct fau
 {
     struct doc *node;
     int r = check_properties(tree, event, faults);
-    if (r == 0 && event->data.sequence_start.anchor)
+    if (r < 0)
+        return r;
+    if (event->data.sequence_start.anchor)
         return place_raise(yaml_place(event->start_mark), tree->file, faults, yaml_items_anchored);
-    return r < 0 ? r : yaml_tree_add(tree, DOC_LIST, yaml_place(event->start_mark), &node);
+    return yaml_tree_add(tree, DOC_LIST, yaml_place(event->start_mark), &node);
 }
