@@ -463,10 +463,8 @@ int consul_keeper_new(const struct consul_keeper_options *options,
     keeper->options = *options;
     keeper->dirty = true;
     keeper->backoff = (struct backoff){ .initial_ms = SECOND_MS / 2, .max_ms = MINUTE_MS / 2 };
-    *status_of(keeper) = (struct consul_status){
-        .enabled = true,
-        .address = options->where.address,
-    };
+    *status_of(keeper) =
+        (struct consul_status){ .enabled = true, .address = options->where.address };
     int r = consul_client_new(options->event, &options->where, &keeper->client);
     if (r < 0)
         return r;

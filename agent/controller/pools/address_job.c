@@ -216,24 +216,17 @@ static int write_state(const struct address_job *job, struct text *ret_state)
     }
 }
 
-static int write_claims(struct address_job *job)
-{
-    AUTOTEXT struct text state = { 0 };
-    if (write_state(job, &state) < 0)
-        return -ENOMEM;
-    int r = fix_claims(job);
-    if (r < 0)
-        return r;
-    job->writing = pool_allocator_version(&job->allocator);
-    return address_claims_write(job->claims, text_str(&state), job->seen);
-}
-
 static int claim(struct address_job *job)
 {
+    AUTOTEXT struct text state = { 0 };
     bool more = job->needs_claim && choose(job);
     if (!more && job->written == pool_allocator_version(&job->allocator))
         return 0;
-    int r = write_claims(job);
+    int r = write_state(job, &state) < 0 ? -ENOMEM : fix_claims(job);
+    if (r == 0) {
+        job->writing = pool_allocator_version(&job->allocator);
+        r = address_claims_write(job->claims, text_str(&state), job->seen);
+    }
     job->needs_claim |= r < 0;
     return r;
 }
@@ -286,10 +279,8 @@ static int decide(struct address_job *job)
     if (r < 0)
         return r;
     address_conflicts_tell(job);
-    if (rival)
-        return 0;
-    r = claim(job);
-    return r < 0 ? r : address_count_pools(job);
+    r = rival ? 0 : claim(job);
+    return r < 0 || rival ? r : address_count_pools(job);
 }
 
 /* A Service that gives an address up may be what others wait for, to be told of it. */
