@@ -33,8 +33,21 @@ void write_reading_place(struct json *json, const struct object *object)
         json_null(json, "line");
 }
 
+/* Of a fault of the catalogue, or none. */
+static void write_cause(struct json *json, const struct known_fault *cause)
+{
+    if (!cause) {
+        json_null(json, "follows");
+        return;
+    }
+    json_begin_object(json, "follows");
+    json_string(json, "code", known_fault_code(cause));
+    json_string(json, "place", cause->place);
+    json_end_object(json);
+}
+
 void write_fault(struct json *json, const char *subsystem, const char *group,
-                 const struct fault *fault, int64_t since_wall_ms)
+                 const struct fault *fault, int64_t since_wall_ms, const struct known_fault *cause)
 {
     json_begin_object(json, NULL);
     json_string(json, "subsystem", subsystem);
@@ -46,10 +59,12 @@ void write_fault(struct json *json, const char *subsystem, const char *group,
     json_string(json, "message", fault->message);
     json_string(json, "remedy", fault->remedy);
     json_time(json, "since", since_wall_ms);
+    write_cause(json, cause);
     json_end_object(json);
 }
 
-void write_known_fault(struct json *json, const struct known_fault *known)
+void write_known_fault(struct json *json, const struct fault_book *book,
+                       const struct known_fault *known)
 {
     const struct fault fault = {
         .type = known->type,
@@ -57,14 +72,15 @@ void write_known_fault(struct json *json, const struct known_fault *known)
         .message = (char *)known->message,
         .remedy = (char *)known->remedy,
     };
-    write_fault(json, known->subsystem, known->group, &fault, known->since_wall_ms);
+    write_fault(json, known->subsystem, known->group, &fault, known->since_wall_ms,
+                fault_book_cause(book, known));
 }
 
 void write_known_faults(struct json *json, const char *key, const struct fault_book *book)
 {
     json_begin_array(json, key);
     for (size_t i = 0; i < fault_book_count(book); i++)
-        write_known_fault(json, fault_book_at(book, i));
+        write_known_fault(json, book, fault_book_at(book, i));
     json_end_array(json);
 }
 

@@ -17,12 +17,13 @@
 struct json view_begin(struct text *out, const char *kind);
 void view_end(struct json *json);
 
-/* One item of a fault list; `since_wall_ms` 0 gives null. */
+/* One item of a fault list; `since_wall_ms` 0 gives null, and so does no `cause`. */
 void write_fault(struct json *json, const char *subsystem, const char *group,
-                 const struct fault *fault, int64_t since_wall_ms);
+                 const struct fault *fault, int64_t since_wall_ms, const struct known_fault *cause);
 
-/* The same of one that holds now; all of them, as a list. */
-void write_known_fault(struct json *json, const struct known_fault *known);
+/* The same of one of the book, with its cause; all of them, as a list. */
+void write_known_fault(struct json *json, const struct fault_book *book,
+                       const struct known_fault *known);
 void write_known_faults(struct json *json, const char *key, const struct fault_book *book);
 
 /* "source", "file" and "line" of an object; all null of one that is gone (NULL), the latter two of

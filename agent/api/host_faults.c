@@ -75,7 +75,7 @@ void write_host_faults(struct json *json, const struct api_state *state, const s
     size_t cursor = 0;
     json_begin_array(json, "hostFaults");
     while (address && (fault = next(state, address, &cursor)))
-        write_known_fault(json, fault);
+        write_known_fault(json, state->status->faults, fault);
     json_end_array(json);
 }
 

@@ -52,7 +52,7 @@ void write_pod_faults(struct json *json, const struct api_state *state, const st
     json_begin_array(json, "faults");
     for (size_t i = 0; name && book && i < fault_book_count(book); i++) {
         if (concerns(fault_book_at(book, i), pod, name))
-            write_known_fault(json, fault_book_at(book, i));
+            write_known_fault(json, book, fault_book_at(book, i));
     }
     json_end_array(json);
 }

@@ -13,7 +13,7 @@ void view_fault_list(const struct fault_book *book, const char *code, struct tex
     for (size_t i = 0; i < fault_book_count(book); i++) {
         const struct known_fault *fault = fault_book_at(book, i);
         if (!code || strcmp(known_fault_code(fault), code) == 0)
-            write_known_fault(&json, fault);
+            write_known_fault(&json, book, fault);
     }
     json_end_array(&json);
     view_end(&json);

@@ -44,11 +44,11 @@ static void write_faults(struct json *json, const struct faults *faults)
 {
     json_begin_array(json, "faults");
     vec_each(const struct fault, fault, &faults->list)
-        write_fault(json, "plan", "", fault, 0);
+        write_fault(json, "plan", "", fault, 0, NULL);
     if (faults->incomplete) {
         const struct fault lost = { .place = (char *)"faults",
                                     .message = (char *)"memory ran out: the list is incomplete" };
-        write_fault(json, "plan", "", &lost, 0);
+        write_fault(json, "plan", "", &lost, 0, NULL);
     }
     json_end_array(json);
 }

@@ -44,8 +44,10 @@ struct fault_type {
     const char *message;                    /* no trailing full stop */
     const char *remedy;  /* NULL: the message says what a line of a file should be */
     const char *meaning; /* sentences: what it means, and what holds meanwhile */
-    const char *follows; /* codes, by ", ", from which this one follows; NULL: none */
-    const char *since;   /* the first version that has it */
+    /* Codes, by ", ": where one of them holds, this one follows from it (status/fault_book.h says
+     * at which place), and is folded below it. They follow from nothing themselves. NULL: none */
+    const char *follows;
+    const char *since; /* the first version that has it */
 };
 
 /* "notice", "degraded", "failed". */

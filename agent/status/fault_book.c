@@ -363,6 +363,35 @@ const struct known_fault *fault_book_find(const struct fault_book *book, const c
     return found && group_cmp(found, &wanted) == 0 ? found : NULL;
 }
 
+/* `codes`: by ", ", as a row of the catalogue has them. */
+static bool has_code(const char *codes, const char *code)
+{
+    const size_t length = strlen(code);
+    for (const char *at = codes; (at = strstr(at, code)); at += length)
+        if ((at == codes || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
+const struct known_fault *fault_book_cause(const struct fault_book *book,
+                                           const struct known_fault *fault)
+{
+    const struct fault_type *other = NULL; /* the last one that is no cause: many stand together */
+    if (!fault->type || !fault->type->follows)
+        return NULL;
+    for (size_t i = 0; i < fault_book_count(book); i++) {
+        const struct known_fault *cause = fault_book_at(book, i);
+        if (!cause->type || cause->type == other)
+            continue;
+        if (!has_code(fault->type->follows, cause->type->code))
+            other = cause->type;
+        else if (strcmp(cause->type->subject, fault->type->subject) != 0 ||
+                 strcmp(cause->place, fault->place) == 0)
+            return cause;
+    }
+    return NULL;
+}
+
 enum fault_severity fault_book_worst(const struct fault_book *book)
 {
     enum fault_severity worst = FAULT_NOTICE;

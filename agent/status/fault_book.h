@@ -61,6 +61,14 @@ const struct known_fault *fault_book_at(const struct fault_book *book, size_t in
 const struct known_fault *fault_book_find(const struct fault_book *book, const char *subsystem,
                                           const char *group);
 
+/*
+ * The fault from which this one of the book follows, by their rows of the catalogue, if both hold;
+ * else NULL. Rows with one subject speak of the same thing, so their places must be equal; a cause
+ * with another subject is of all that its effect may be of. Borrowed likewise.
+ */
+const struct known_fault *fault_book_cause(const struct fault_book *book,
+                                           const struct known_fault *fault);
+
 /* What a fault weighs; one that is not in the catalogue yet is degraded. */
 enum fault_severity known_fault_severity(const struct known_fault *fault);
 /* The worst of all that hold; a notice where there is none. */

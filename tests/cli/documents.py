@@ -23,6 +23,7 @@ FAULT = {
     "message": "spec.ports[0].port: 70000 is not a port",
     "remedy": "use 1..65535",
     "since": None,
+    "follows": None,
 }
 
 

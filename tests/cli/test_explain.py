@@ -55,7 +55,7 @@ def test_explain_a_node(ctl, agent):
 
 
 def fault(place, message, remedy=None):
-    return {"subsystem": "services", "place": place, "message": message, "remedy": remedy,
+    return {"subsystem": "services", "place": place, "message": message, "remedy": remedy, "follows": None,
             "since": "2026-11-26T10:00:00Z"}
 
 

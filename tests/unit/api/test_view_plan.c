@@ -56,7 +56,7 @@ static void test_plan_needs_no_agent(void **state)
         "],\"nat\":[],\"egress\":null,\"exports\":null,"
         "\"faults\":[{\"subsystem\":\"plan\",\"group\":\"\",\"code\":null,\"severity\":\"degraded\","
         "\"place\":\"a.yaml:1:2\",\"message\":\"is broken\","
-        "\"remedy\":\"mend it\",\"since\":null}]}"));
+        "\"remedy\":\"mend it\",\"since\":null,\"follows\":null}]}"));
 }
 
 /* One Service in both families, each with what the other has not. */

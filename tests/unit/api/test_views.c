@@ -82,7 +82,7 @@ static void test_status(void **state)
         "'removed':0,'replaced':0,'repairs':0,'openedPackets':0,'closedPackets':0},'egress':null,"
         "'faults':[{'subsystem':'manifests','group':'web.yaml','code':null,"
         "'severity':'degraded','place':'web.yaml:3:1',"
-        "'message':'is \\'odd\\'','remedy':'mend it','since':'2026-11-20T07:33:20Z'}]}");
+        "'message':'is \\'odd\\'','remedy':'mend it','since':'2026-11-20T07:33:20Z','follows':null}]}");
 }
 
 static void test_health(void **state)
@@ -139,10 +139,10 @@ static void test_faults(void **state)
            "{'apiVersion':'v1','kind':'FaultList','items':["
            "{'subsystem':'config','group':'','code':null,'severity':'degraded',"
            "'place':'agentd.yaml','message':'refused',"
-           "'remedy':'mend it','since':'2026-11-20T07:33:20Z'},"
+           "'remedy':'mend it','since':'2026-11-20T07:33:20Z','follows':null},"
            "{'subsystem':'routes','group':'pass','code':null,'severity':'degraded',"
            "'place':'pass','message':'failed',"
-           "'remedy':null,'since':'2026-11-20T07:33:20Z'}]}");
+           "'remedy':null,'since':'2026-11-20T07:33:20Z','follows':null}]}");
     expect(made, faults_of_a_code, "{'apiVersion':'v1','kind':'FaultList','items':[]}");
 }
 
@@ -164,7 +164,26 @@ static void test_a_fault_of_the_catalogue(void **state)
            "'place':'BIRD','message':'BIRD has no BGP session: nothing is announced',"
            "'remedy':'give BIRD a BGP protocol with `table fingerpost4; export filter "
            "fingerpost_export;` (fingerpost6 for IPv6); agentctl setup prints one',"
-           "'since':'2026-11-21T07:33:20Z'}]}");
+           "'since':'2026-11-21T07:33:20Z','follows':null}]}");
+}
+
+static void faults_stale(const struct api_state *state, struct text *out)
+{
+    view_fault_list(state->status->faults, "bird-routes-stale", out);
+}
+
+/* Also where the list leaves out what it follows from. */
+static void test_a_fault_with_its_cause(void **state)
+{
+    struct made_state *made = *state;
+    AUTOFAULTS struct faults faults = { 0 };
+    fault_raise(&faults, "IPv4", bird_routes_stale, .family = "IPv4", .table = 119);
+    fault_raise(&faults, "BIRD", bird_notifications_lost);
+    fault_book_replace(made->status.faults, "bgp", "routes", &faults, 1795246400000);
+    AUTOTEXT struct text out = { 0 };
+    faults_stale(&made->api, &out);
+    assert_non_null(strstr(text_str(&out), "\"follows\":{\"code\":\"bird-notifications-lost\","
+                                           "\"place\":\"BIRD\"}}]}"));
 }
 
 /* 10.96.0.1 is withheld and still installed; the foreign route is nobody's row. */
@@ -475,6 +494,7 @@ int main(void)
         WITH_STATE(test_health),
         WITH_STATE(test_faults),
         WITH_STATE(test_a_fault_of_the_catalogue),
+        WITH_STATE(test_a_fault_with_its_cause),
         WITH_STATE(test_routes),
         WITH_STATE(test_installed_is_the_very_route),
         WITH_STATE(test_blocks),

@@ -9,6 +9,7 @@
 #include "cmocka_all.h"
 #include "failing_malloc.h"
 #include "faults/bgp.h"
+#include "faults/egress.h"
 #include "faults/raise.h"
 #include "status/fault_book.h"
 
@@ -359,6 +360,55 @@ static void random_replacements_equal_the_model(void **state)
     }
 }
 
+/* "code@place <- code@place " of every fault that follows from another one. */
+static void assert_causes(const struct fault_book *book, const char *expected)
+{
+    AUTOTEXT struct text text = { 0 };
+    for (size_t i = 0; i < fault_book_count(book); i++) {
+        const struct known_fault *fault = fault_book_at(book, i);
+        const struct known_fault *cause = fault_book_cause(book, fault);
+        if (cause)
+            text_addf(&text, "%s@%s <- %s@%s ", known_fault_code(fault), fault->place,
+                      known_fault_code(cause), cause->place);
+    }
+    assert_string_equal(text_str(&text), expected);
+}
+
+/* BIRD's lost notifications are of all families; whoever reports which does not matter. */
+static void a_fault_follows_from_one_that_holds(void **state)
+{
+    (void)state;
+    CLEANUP(fault_book_freep) struct fault_book *book = fault_book_new();
+    AUTOFAULTS struct faults stale = { 0 }, lost = { 0 };
+    fault_raise(&stale, "IPv4", bird_routes_stale, .family = "IPv4", .table = 119);
+    fault_raise(&stale, "IPv6", bird_routes_stale, .family = "IPv6", .table = 119);
+    faults_add(&stale, "other", NULL, "of no row");
+    fault_raise(&lost, "BIRD", bird_notifications_lost);
+    fault_book_replace(book, "bgp", "routes", &stale, 1);
+    assert_causes(book, "");
+    fault_book_replace(book, "own", "socket", &lost, 2);
+    assert_causes(book, "bird-routes-stale@IPv4 <- bird-notifications-lost@BIRD "
+                        "bird-routes-stale@IPv6 <- bird-notifications-lost@BIRD ");
+    fault_book_replace(book, "own", "socket", NULL, 3);
+    assert_causes(book, "");
+}
+
+/* Another Egress whose gateway is gone is no cause. */
+static void a_cause_of_the_same_subject_is_at_the_same_place(void **state)
+{
+    (void)state;
+    CLEANUP(fault_book_freep) struct fault_book *book = fault_book_new();
+    AUTOFAULTS struct faults faults = { 0 };
+    fault_raise(&faults, "Egress a/a", egress_gateway_unreachable, .gateway = "10.0.0.1");
+    fault_raise(&faults, "Egress a/b", egress_gateways_unreachable, .family = "4");
+    fault_book_replace(book, "egress", "", &faults, 1);
+    assert_causes(book, "");
+    fault_raise(&faults, "Egress a/b", egress_gateway_unreachable, .gateway = "10.0.0.1");
+    fault_book_replace(book, "egress", "", &faults, 2);
+    assert_causes(book, "egress-gateways-unreachable@Egress a/b <- "
+                        "egress-gateway-unreachable@Egress a/b ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +427,8 @@ int main(void)
         cmocka_unit_test(the_watcher_sees_the_new_book),
         cmocka_unit_test(without_memory_nothing_changes),
         cmocka_unit_test(random_replacements_equal_the_model),
+        cmocka_unit_test(a_fault_follows_from_one_that_holds),
+        cmocka_unit_test(a_cause_of_the_same_subject_is_at_the_same_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
