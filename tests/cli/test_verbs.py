@@ -211,6 +211,41 @@ def test_faults(ctl, agent):
     )
 
 
+LOST = fault(subsystem="bgp", code="bird-notifications-lost", place="BIRD", message="lost", remedy=None, since=None)
+STALE = {**LOST, "code": "bird-routes-stale", "place": "IPv4", "message": "stale", "remedy": "scan",
+         "follows": {"code": LOST["code"], "place": "BIRD"}}
+DEAD = {**STALE, "subsystem": "routes", "severity": "failed", "place": "pass", "message": "dead"}
+
+
+def test_what_follows_from_a_fault_is_below_it(ctl, agent):
+    """What has failed is never folded; a cause that is not listed folds nothing."""
+    agent({"/v1/faults": items("FaultList", [STALE, {**STALE, "place": "IPv6"}, LOST, DEAD]),
+           "/v1/faults?code=bird-routes-stale": items("FaultList", [STALE])})
+    failed = "  pass: dead (bird-routes-stale)\n  -> scan\n"
+    cause = "BIRD: lost (bird-notifications-lost)\n"
+    assert ctl.run("faults")[1] == cause + failed + "  and 2 that follow (-v shows them)\n\n4 faults.\n"
+    every = "".join(f"  {family}: stale (bird-routes-stale)\n  -> scan\n" for family in ("IPv4", "IPv6"))
+    assert ctl.run("faults", "-v")[1] == cause + every + failed + "\n4 faults.\n"
+    assert ctl.run("faults", "--code", "bird-routes-stale")[1] == "IPv4: stale (bird-routes-stale)\n-> scan\n\n1 fault.\n"
+
+
+def test_status_folds_what_follows(ctl, agent):
+    """In its own subsystem, and without a say about health."""
+    agent({"/v1/status": status(health="failed", faults=[STALE, LOST, DEAD], bgp=documents.bgp())})
+    code, output, _ = ctl.run()
+    below = " " * 14
+    assert code == 2 and "3 faults" in output
+    assert f"{below}BIRD: lost (bird-notifications-lost)\n{below}  and 1 that follows (-v shows it)\n" in output
+    assert f"{below}pass: dead (bird-routes-stale)\n{below}-> scan\n" in output
+    assert f"{below}  IPv4: stale (bird-routes-stale)\n{below}  -> scan\n" in ctl.run("-v")[1]
+
+
+def test_what_status_leaves_out_counts_with_what_follows(ctl, agent):
+    others = [{**LOST, "place": f"{i}"} for i in range(3)]
+    agent({"/v1/status": status(health="degraded", faults=[*others, LOST, STALE], bgp=documents.bgp())})
+    assert "2 more (agentctl faults)\n" in ctl.run()[1]
+
+
 def test_no_faults(ctl, agent):
     agent({"/v1/faults": items("FaultList", [])})
     assert ctl.run("faults") == (0, "0 faults.\n", "")

@@ -22,5 +22,8 @@ const char *fault_state(const struct doc *status, const char *subsystem);
 void add_faults(struct text *out, const struct ctl *ctl, const struct doc *status,
                 const char *subsystem);
 
+/* All faults of a FaultList: each cause, then what follows from it, in full with -v. */
+void add_fault_list(struct text *out, const struct ctl *ctl, const struct doc *faults);
+
 /* The exit status for a word of health. */
 int health_exit(const char *health);

@@ -387,8 +387,7 @@ int verb_faults(const struct ctl *ctl, char **args)
     r = items->count > 0 ? EXIT_DIFFERS : EXIT_OK;
     if (ctl->json)
         return print_body(answer.body, r);
-    doc_each(fault, items)
-        add_fault(&out, fault, "");
+    add_fault_list(&out, ctl, items);
     if (!ctl->no_header) {
         text_add(&out, r == EXIT_OK ? "" : "\n");
         text_add_count(&out, items->count, "fault");

@@ -41,7 +41,7 @@ const struct verb verbs[] = {
     { "See", "status", "", "health on one screen; the default", 0, 0,
       OPTION_WAIT | OPTION_VERBOSE | OPTION_WATCH | OPTION_BRIEF, verb_status },
     { "See", "faults", "", "what is wrong, since when, and what to do", 0, 0,
-      OPTION_WATCH | OPTION_CODE, verb_faults },
+      OPTION_WATCH | OPTION_CODE | OPTION_VERBOSE, verb_faults },
     { "See", "explain", "ADDR|NS/NAME", "one address: objects, plan, kernel, BGP", 1, 1,
       OPTION_WATCH | OPTION_VERBOSE, verb_explain, .completes = COMPLETES_ADDRESS },
     { "See", "trace", "SRC DST", "what becomes of a packet, and why", 2, 2,
