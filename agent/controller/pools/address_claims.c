@@ -306,8 +306,7 @@ int64_t address_claims_next_ms(const struct address_claims *claims)
 void address_claims_faults(const struct address_claims *claims, struct faults *faults)
 {
     if (*claims->error && claims->unstored)
-        fault_raise(faults, "ConfigMap " RECORD_NAME, controller_record_unstored,
-                    .reason = claims->error, .remedy = kube_not_so_remedy);
+        fault_raise(faults, "ConfigMap " RECORD_NAME, controller_record_unstored);
     else if (*claims->error)
         fault_raise(faults, "ConfigMap " RECORD_NAME, controller_record_unwritten,
                     .reason = claims->error);
