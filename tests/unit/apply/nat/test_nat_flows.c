@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Flows in live maps: as they are listed, counted and swept. */
 #include <errno.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "apply/nat/flows/room.h"
 #include "base/clock.h"
@@ -111,29 +111,40 @@ static void send_more(const struct nat_datapath *datapath, uint16_t port)
     (void)nat_table_put(datapath, NAT_MAP_FLOWS, &forward, &half, BPF_EXIST);
 }
 
-/* Flows that are over are swept while another process uses them in the order of `ports`. */
+/* What another thread does meanwhile. A process would copy ASan's shadow memory each time. */
+struct user {
+    const struct nat_datapath *datapath;
+    use_fn *use;
+    uint16_t ports[RACE_FLOWS];
+    atomic_bool is_done;
+};
+
+static void *use_all(void *context)
+{
+    struct user *user = context;
+    for (int i = 0; i < RACE_FLOWS; i++)
+        user->use(user->datapath, user->ports[i]);
+    user->is_done = true;
+    return NULL;
+}
+
+/* Flows that are over are swept while another thread uses them in the order of `ports`. */
 static void sweep_and_use(struct nat_datapath *datapath, const struct flow *over, int race,
                           use_fn *use)
 {
-    uint16_t ports[RACE_FLOWS];
+    struct user user = { datapath, use };
     for (int i = 0; i < RACE_FLOWS; i++) {
         struct flow flow = *over;
-        flow.client_port = ports[i] = (uint16_t)(1000 + (i * 7 + race) % RACE_FLOWS);
+        flow.client_port = user.ports[i] = (uint16_t)(1000 + (i * 7 + race) % RACE_FLOWS);
         put_flow(datapath, &flow, NOW_S);
     }
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        for (int i = 0; i < RACE_FLOWS; i++)
-            use(datapath, ports[i]);
-        _exit(0);
-    }
-    int status;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, use_all, &user), 0);
     int64_t next_ms;
     do
         (void)sweep(datapath, NOW_S * SECOND_MS, &next_ms);
-    while (waitpid(child, &status, WNOHANG) == 0);
-    assert_int_equal(status, 0);
+    while (!user.is_done);
+    assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 /* The program takes the tuples of flows that are over for new ones while they are swept. */
