@@ -2,7 +2,7 @@
 """Service NAT as the contract says it, said a second time: objects in, frontends and outcomes out.
 
 This is what the C planner is held against, so it shares nothing with it: no code, no data
-structures, no thought of speed. Everything is computed anew wherever it is asked for. Each rule is
+structures, no thought of speed. All but addresses of text is computed anew wherever it is asked for. Each rule is
 one short function, and the number in its docstring is the rule's row in the contract; "k" stands
 for what kube-proxy's nftables backend does where no row speaks.
 
@@ -11,6 +11,7 @@ alone can decide is not in it: that is in judge.py. The choice among endpoints a
 neither.
 """
 
+import functools
 import ipaddress
 
 PROXY_NAME_LABEL = "service.kubernetes.io/service-proxy-name"
@@ -31,6 +32,7 @@ def without_leading_zeros(text):
     return text
 
 
+@functools.cache
 def read_address(text):
     """An address, or None: bad ones are skipped one by one (1.7, 14.6)."""
     try:
