@@ -112,7 +112,7 @@ def pipeline():
 
 def fuzz_seconds():
     """How long each target is to search: FUZZ_SECONDS; without it, a while in the pipeline only."""
-    return int(os.environ.get("FUZZ_SECONDS") or (10 if pipeline() else 0))
+    return int(os.environ.get("FUZZ_SECONDS") or (5 if pipeline() else 0))
 
 
 def search(run, *targets):
@@ -251,7 +251,7 @@ GUESTS = {  # what runs in an emulated machine with which kernel; vm/guests.py
 # What takes longer than it may here, and where it runs; said at the end of a whole run.
 LEFT_TO_THE_SOAK = {
     "packets of tests/bpf on 6.12, and all of them on 6.1": "tools/bench --soak --part packets",
-    "fuzzing for longer than 10 s a target": "FUZZ_SECONDS=600 tools/test fuzz",
+    "fuzzing for longer than 5 s a target": "FUZZ_SECONDS=600 tools/test fuzz",
     "NAT besieged for an hour; gateways, claims and life of a cluster for longer": "tools/bench --soak",
 }
 RELEASES = ("12", "13")  # of Debian, on whose bare roots README's way is walked
