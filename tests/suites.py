@@ -251,6 +251,7 @@ GUESTS = {  # what runs in an emulated machine with which kernel; vm/guests.py
 # What takes longer than it may here, and where it runs; said at the end of a whole run.
 LEFT_TO_THE_SOAK = {
     "packets of tests/bpf on 6.12, and all of them on 6.1": "tools/bench --soak --part packets",
+    "a namespace of 5,000 Services that goes, 1,000 here": "tools/bench --soak --part namespace",
     "fuzzing for longer than 5 s a target": "FUZZ_SECONDS=600 tools/test fuzz",
     "NAT besieged for an hour; gateways, claims and life of a cluster for longer": "tools/bench --soak",
 }

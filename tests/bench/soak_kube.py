@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soak of writes to Kubernetes: tests/kube/test_writer*.py with many more lives of objects, while
 the server, scripted or real, is killed; test_blocks.py and test_pod_blocks.py with many more nodes that
-ask; test_addresses_many.py with many more Services; and test_still.py for long."""
+ask; test_addresses_many.py with many more Services; test_still.py for long; and test_source.py's
+namespace with many more Services."""
 
 import json
 import os
@@ -19,6 +20,8 @@ def add_options(group):
                        help="nodes that ask for a block, give it back or are deleted beside an agent at rest")
     group.add_argument("--wishes", type=int, default=10_000, metavar="N",
                        help="Services that get an address at once, and then wish for others")
+    group.add_argument("--services-of-one", type=int, default=5000, metavar="N",
+                       help="Services of a namespace that is deleted at once")
     group.add_argument("--still-minutes", type=int, default=60, metavar="N",
                        help="for which nothing happens in a cluster, and nothing may be written")
 
@@ -66,4 +69,9 @@ def still(options, _, say):
     return {**found, "minutes": options.still_minutes}
 
 
-PARTS = (writes, blocks, nodes, addresses, still)
+def namespace(options, _, say):
+    say(f"namespace: one with {options.services_of_one} Services is deleted")
+    return tests("crowded_namespace", {"CROWD_SERVICES": str(options.services_of_one)})
+
+
+PARTS = (writes, blocks, nodes, addresses, still, namespace)
