@@ -57,6 +57,8 @@ def write_nodes(lab, *gateways):
 
 @pytest.fixture(name="world", params=["nat"])
 def world_fixture(lab, request):
+    if hasattr(lab, "guest"):  # shared
+        return lab
     services = {"enabled": request.param == "nat"}
     lab.first, *lab.gateways = lab.nodes
     write_nodes(lab, *lab.gateways)
@@ -87,6 +89,7 @@ def wait_seen(world, family, hosts, protocol="TCP"):
     wait(lambda: seen(world, family, protocol) in wanted, f"the pod is seen as one of {wanted}")
 
 
+@pytest.mark.shared
 @BOTH
 @PROTOCOLS
 def test_leaves_by_a_gateway(world, family, protocol):

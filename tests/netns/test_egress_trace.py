@@ -36,6 +36,7 @@ def gateway_of(world, told, family):
     return next(host for host in world.gateways if address(host, family) == told["gateway"])
 
 
+@pytest.mark.shared
 @BOTH
 @pytest.mark.parametrize("world", ["nat", "beside another proxy"], indirect=True)
 @pytest.mark.parametrize("protocol", ("TCP", "UDP", "ICMP"))
@@ -68,6 +69,7 @@ def test_to_the_wire_and_out(world, family, protocol):
     assert document["egress"]["verdict"] == "forward"
 
 
+@pytest.mark.shared
 @BOTH
 def test_a_flow_that_exists(world, family):
     """Trace names the gateway and the source that the host outside sees, and follows the answer."""
@@ -122,6 +124,7 @@ def write_service(world, family, protocol):
         objects.slice_of("far", [endpoint], family=f"IPv{family}", ports=({**port, "port": PORT},)))
 
 
+@pytest.mark.shared
 @BOTH
 @pytest.mark.parametrize("protocol", ("TCP", "UDP"))
 def test_a_service_whose_endpoint_is_outside(world, family, protocol):
