@@ -14,7 +14,7 @@ from matrix import GUEST
 pytestmark = pytest.mark.timeout(2400)
 LIMIT = "1800"  # each takes minutes
 
-# Of tests/bpf: of each test one case a family, or "all", as the soak has it. How the program judges a
+# Of tests/bpf: of each test one case, of IPv4 and of IPv6 in turn, or "all", as the soak has it. How the program judges a
 # packet is the same byte code everywhere; what a helper, a map or the verifier makes of it is not.
 CASES = os.environ.get("FINGERPOST_BPF_CASES", "few")
 LEAST = {"few": 400, "all": 1500}
