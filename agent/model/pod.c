@@ -53,9 +53,11 @@ static const char *egress_namespace(const struct doc *annotation)
     return strncmp(annotation->key, EGRESS_PREFIX, length) == 0 ? annotation->key + length : NULL;
 }
 
+/* NULL where they are no map: then their keys are NULL, and the metadata's decoder reports it. */
 static const struct doc *annotations_of(const struct doc *root)
 {
-    return doc_get(doc_get(root, "metadata"), "annotations");
+    const struct doc *annotations = doc_get(doc_get(root, "metadata"), "annotations");
+    return annotations && annotations->type == DOC_MAP ? annotations : NULL;
 }
 
 /* At least as many as are named. */

@@ -104,6 +104,14 @@ static void what_names_no_egress_is_remembered(void **state)
     }
 }
 
+static void annotations_that_are_no_map_refuse_it(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded = decode_yaml(
+        "apiVersion: v1\nkind: Pod\nspec: {}\nmetadata: {name: p, annotations: [a]}\n");
+    assert_refused(&decoded, 1);
+}
+
 static void it_names_no_more_than_are_taken(void **state)
 {
     (void)state;
@@ -158,6 +166,7 @@ int main(void)
         cmocka_unit_test(a_pod_needs_a_spec),
         cmocka_unit_test(its_annotations_name_egresses),
         cmocka_unit_test(what_names_no_egress_is_remembered),
+        cmocka_unit_test(annotations_that_are_no_map_refuse_it),
         cmocka_unit_test(it_names_no_more_than_are_taken),
         cmocka_unit_test(namespaces_choose_pools),
         cmocka_unit_test(on_the_hosts_network_it_has_no_egress),
