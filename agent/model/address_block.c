@@ -10,12 +10,26 @@
 
 #include <string.h>
 
-#include "model/fields/decode.h"
-#include "model/fields/encode_member.h"
-#include "model/fields/equal.h"
+#include "model/fields/labels.h"
 #include "model/kind.h"
 
 enum { BLOCK_SIZE_BITS_DEFAULT = 5, BLOCK_SIZE_BITS_MAX = 128 };
+
+/* One that pods can have. */
+static bool decode_pods_prefix(struct decoder *decoder, const struct doc *node,
+                               const struct field *field, void *base)
+{
+    struct prefix *prefix = field_member(field, base);
+    if (decode_prefix(decoder, node, (enum ip_family)field->min, prefix) &&
+        ip_is_special(&prefix->ip))
+        decode_error(decoder, node, block_network_special);
+    return true;
+}
+
+#define PODS_PREFIX(name, family_, member)                                          \
+    {                                                                               \
+        name, &field_prefix, member, .min = (family_), .decode = decode_pods_prefix \
+    }
 
 /* The bits below the prefix: its room for addresses. */
 static int host_bits(const struct prefix *prefix)
@@ -23,43 +37,35 @@ static int host_bits(const struct prefix *prefix)
     return ip_bits(&prefix->ip) - prefix->length;
 }
 
+static bool is_good(const struct prefix *prefix)
+{
+    return prefix->ip.family != IP_NONE && !ip_is_special(&prefix->ip);
+}
+
 static void check_width(struct decoder *decoder, const struct doc *node,
                         const struct prefix *prefix, int block_size_bits)
 {
     char buffer[PREFIX_STRLEN];
-    if (host_bits(prefix) < block_size_bits) {
+    if (is_good(prefix) && host_bits(prefix) < block_size_bits) {
         decode_error(decoder, node, block_too_wide, .network = prefix_str(prefix, buffer),
                      .bits = block_size_bits);
     }
 }
 
-/* Returns whether it is one that pods can have. */
-static bool decode_pods_prefix(struct decoder *decoder, const struct doc *node,
-                               enum ip_family family, struct prefix *prefix)
+static void need_family(struct decoder *decoder, const struct doc *node)
 {
-    if (!decode_prefix(decoder, node, family, prefix))
-        return false;
-    if (!ip_is_special(&prefix->ip))
-        return true;
-    decode_error(decoder, node, block_network_special);
-    return false;
+    if (!doc_get(node, "ipv4") && !doc_get(node, "ipv6"))
+        decode_error(decoder, node, block_family_missing);
 }
 
-static void decode_subnet(struct decoder *decoder, const struct doc *node, int block_size_bits,
-                          struct pool_subnet *subnet)
+static void check_subnet(struct decoder *decoder, const struct doc *node, int block_size_bits,
+                         const struct pool_subnet *subnet)
 {
-    if (!decode_map(decoder, node))
-        return;
-    const struct doc *ipv4 = doc_get(node, "ipv4"), *ipv6 = doc_get(node, "ipv6");
-    if (!ipv4 && !ipv6)
-        decode_error(decoder, node, block_family_missing);
-    bool v4 = decode_pods_prefix(decoder, ipv4, IP_V4, &subnet->ipv4);
-    bool v6 = decode_pods_prefix(decoder, ipv6, IP_V6, &subnet->ipv6);
-    if (v4)
-        check_width(decoder, ipv4, &subnet->ipv4, block_size_bits);
-    if (v6)
-        check_width(decoder, ipv6, &subnet->ipv6, block_size_bits);
-    if (v4 && v6 && host_bits(&subnet->ipv4) != host_bits(&subnet->ipv6))
+    need_family(decoder, node);
+    check_width(decoder, doc_get(node, "ipv4"), &subnet->ipv4, block_size_bits);
+    check_width(decoder, doc_get(node, "ipv6"), &subnet->ipv6, block_size_bits);
+    if (is_good(&subnet->ipv4) && is_good(&subnet->ipv6) &&
+        host_bits(&subnet->ipv4) != host_bits(&subnet->ipv6))
         decode_error(decoder, node, block_families_differ);
 }
 
@@ -72,137 +78,99 @@ static void check_families(struct decoder *decoder, const struct doc *node,
         decode_warning(decoder, node, block_subnet_of_other_families);
 }
 
-static void decode_pool(struct decoder *decoder, const struct doc *root, struct object *object)
+static bool decode_subnets(struct decoder *decoder, const struct doc *list,
+                           const struct field *field, void *base)
 {
-    struct address_pool *pool = (struct address_pool *)object;
-    const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
-    if (!spec)
-        return;
-    pool->block_size_bits = (uint8_t)decode_int(decoder, doc_get(spec, "blockSizeBits"), 0,
-                                                BLOCK_SIZE_BITS_MAX, BLOCK_SIZE_BITS_DEFAULT);
-    int mtu = decode_annotated_number(decoder, POOL_MTU, POOL_MTU_MIN, POOL_MTU_MAX, "none");
-    pool->mtu = mtu > 0 ? (uint32_t)mtu : 0;
-
-    const struct doc *list = decode_list(decoder, decode_need(decoder, spec, "subnets"));
-    if (list && list->count == 0)
-        decode_error(decoder, list, object_field_empty);
-    struct pool_subnet *subnets = decode_alloc(decoder, list ? list->count : 0, sizeof(*subnets));
-    if (!subnets)
-        return;
-    pool->subnets = subnets;
-    doc_each(node, list) {
-        decode_subnet(decoder, node, pool->block_size_bits, &subnets[pool->subnet_count]);
-        check_families(decoder, node, &subnets[0], &subnets[pool->subnet_count++]);
-    }
-}
-
-static bool pool_equal(const struct object *a, const struct object *b)
-{
-    const struct address_pool *left = to_address_pool(a), *right = to_address_pool(b);
-    if (left->block_size_bits != right->block_size_bits || left->mtu != right->mtu ||
-        left->subnet_count != right->subnet_count)
-        return false;
-    for (uint32_t i = 0; i < left->subnet_count; i++) {
-        if (prefix_cmp(&left->subnets[i].ipv4, &right->subnets[i].ipv4) != 0 ||
-            prefix_cmp(&left->subnets[i].ipv6, &right->subnets[i].ipv6) != 0)
-            return false;
+    const struct address_pool *pool = base;
+    (void)field_list.decode(decoder, list, field, base);
+    doc_each(node, pool->subnet_count ? list : NULL) {
+        const struct pool_subnet *subnet = &pool->subnets[node->index];
+        if (node->type != DOC_MAP)
+            continue;
+        check_subnet(decoder, node, pool->block_size_bits, subnet);
+        check_families(decoder, node, pool->subnets, subnet);
     }
     return true;
 }
 
-static void encode_pool_annotations(const struct object *object, struct json *json)
-{
-    uint32_t mtu = to_address_pool(object)->mtu;
-    if (!mtu)
-        return;
-    json_begin_object(json, "annotations");
-    json_stringf(json, POOL_MTU, "%u", mtu);
-    json_end_object(json);
-}
+static const struct field pool_annotations[] = {
+    { POOL_MTU, &field_annotated_number, MEMBER(struct address_pool, mtu), .min = POOL_MTU_MIN,
+      .max = POOL_MTU_MAX, .words = (const char *const[]){ "none" } },
+    END(NULL),
+};
 
-static void encode_pool(const struct object *object, struct json *json)
-{
-    const struct address_pool *pool = to_address_pool(object);
-    json_begin_object(json, "spec");
-    json_int(json, "blockSizeBits", pool->block_size_bits);
-    json_begin_array(json, "subnets");
-    for (uint32_t i = 0; i < pool->subnet_count; i++) {
-        json_begin_object(json, NULL);
-        encode_prefix(json, "ipv4", &pool->subnets[i].ipv4);
-        encode_prefix(json, "ipv6", &pool->subnets[i].ipv6);
-        json_end_object(json);
-    }
-    json_end_array(json);
-    json_end_object(json);
-}
+static const struct field subnet_fields[] = {
+    PODS_PREFIX("ipv4", IP_V4, MEMBER(struct pool_subnet, ipv4)),
+    PODS_PREFIX("ipv6", IP_V6, MEMBER(struct pool_subnet, ipv6)),
+    END(""),
+};
+
+static const struct field pool_spec[] = {
+    { "blockSizeBits", &field_number, MEMBER(struct address_pool, block_size_bits),
+      .max = BLOCK_SIZE_BITS_MAX, .fallback = BLOCK_SIZE_BITS_DEFAULT },
+    { "subnets", &field_list, ITEMS(struct address_pool, subnets, subnet_count),
+      .fields = subnet_fields, .required = true, .decode = decode_subnets },
+    END(""),
+};
+
+static const struct field pool_fields[] = {
+    { "spec", &field_map, .fields = pool_spec, .required = true },
+    END("apiVersion kind metadata status"),
+};
 
 const struct kind_row address_pool_kind = {
     .api_version = "coil.cybozu.com/v2",
     .name = "AddressPool",
     .identified = true,
     .size = sizeof(struct address_pool),
-    .decode = decode_pool,
-    .equal = pool_equal,
-    .encode_metadata = encode_pool_annotations,
-    .encode_rest = encode_pool,
+    .annotations = pool_annotations,
+    .fields = pool_fields,
 };
 
-static const char *keep_label(struct decoder *decoder, const char *name)
+static bool decode_reserved(struct decoder *decoder, const struct doc *node,
+                            const struct field *field, void *base)
 {
-    const char *value = decode_label(decoder, name);
-    return decode_keep(decoder, value ? value : "");
+    struct address_block *block = base;
+    const char *reserved = decode_label(decoder, field->key);
+    (void)node;
+    block->reserved = reserved && strcmp(reserved, "true") == 0;
+    if (reserved && !block->reserved && strcmp(reserved, "false") != 0)
+        decode_warning(decoder, decoder->document->root, object_flag_replaced, .label = field->key,
+                       .taken = "false");
+    return true;
 }
+
+static void encode_reserved(struct json *json, const struct field *field, const void *base)
+{
+    const struct address_block *block = base;
+    if (block->reserved)
+        json_string(json, field->key, "true");
+}
+
+static const struct field_type reserved_label = { decode_reserved, field_numbers_equal,
+                                                  encode_reserved };
+
+static const struct field block_labels[] = {
+    { POOL_LABEL, &field_label, MEMBER(struct address_block, pool) },
+    { NODE_LABEL, &field_label, MEMBER(struct address_block, node) },
+    { REQUEST_LABEL, &field_label, MEMBER(struct address_block, request) },
+    { NODE_UID_LABEL, &field_label, MEMBER(struct address_block, node_uid) },
+    { RESERVED_LABEL, &reserved_label, MEMBER(struct address_block, reserved) },
+    END(NULL),
+};
+
+static const struct field block_fields[] = {
+    { "index", &field_number, MEMBER(struct address_block, index), .max = INT32_MAX,
+      .required = true },
+    PODS_PREFIX("ipv4", IP_V4, MEMBER(struct address_block, ipv4)),
+    PODS_PREFIX("ipv6", IP_V6, MEMBER(struct address_block, ipv6)),
+    END("apiVersion kind metadata status"),
+};
 
 static void decode_block(struct decoder *decoder, const struct doc *root, struct object *object)
 {
-    struct address_block *block = (struct address_block *)object;
-    const struct doc *ipv4 = doc_get(root, "ipv4"), *ipv6 = doc_get(root, "ipv6");
-    if (!ipv4 && !ipv6)
-        decode_error(decoder, root, block_family_missing);
-    (void)decode_pods_prefix(decoder, ipv4, IP_V4, &block->ipv4);
-    (void)decode_pods_prefix(decoder, ipv6, IP_V6, &block->ipv6);
-    block->index =
-        (uint32_t)decode_int(decoder, decode_need(decoder, root, "index"), 0, INT32_MAX, 0);
-
-    block->pool = keep_label(decoder, POOL_LABEL);
-    block->node = keep_label(decoder, NODE_LABEL);
-    block->request = keep_label(decoder, REQUEST_LABEL);
-    block->node_uid = keep_label(decoder, NODE_UID_LABEL);
-    const char *reserved = decode_label(decoder, RESERVED_LABEL);
-    block->reserved = text_equal(reserved, "true");
-    if (reserved && !block->reserved && strcmp(reserved, "false") != 0)
-        decode_warning(decoder, root, object_flag_replaced, .label = RESERVED_LABEL,
-                       .taken = "false");
-}
-
-static bool block_equal(const struct object *a, const struct object *b)
-{
-    const struct address_block *left = to_address_block(a), *right = to_address_block(b);
-    return left->index == right->index && prefix_cmp(&left->ipv4, &right->ipv4) == 0 &&
-           prefix_cmp(&left->ipv6, &right->ipv6) == 0 && text_equal(left->pool, right->pool) &&
-           text_equal(left->node, right->node) && text_equal(left->request, right->request) &&
-           text_equal(left->node_uid, right->node_uid) && left->reserved == right->reserved;
-}
-
-static void encode_block_metadata(const struct object *object, struct json *json)
-{
-    const struct address_block *block = to_address_block(object);
-    json_begin_object(json, "labels");
-    encode_text(json, POOL_LABEL, block->pool);
-    encode_text(json, NODE_LABEL, block->node);
-    encode_text(json, REQUEST_LABEL, block->request);
-    encode_text(json, NODE_UID_LABEL, block->node_uid);
-    if (block->reserved)
-        json_string(json, RESERVED_LABEL, "true");
-    json_end_object(json);
-}
-
-static void encode_block(const struct object *object, struct json *json)
-{
-    const struct address_block *block = to_address_block(object);
-    json_int(json, "index", block->index);
-    encode_prefix(json, "ipv4", &block->ipv4);
-    encode_prefix(json, "ipv6", &block->ipv6);
+    (void)object;
+    need_family(decoder, root);
 }
 
 const struct kind_row address_block_kind = {
@@ -210,8 +178,7 @@ const struct kind_row address_block_kind = {
     .name = "AddressBlock",
     .identified = true,
     .size = sizeof(struct address_block),
+    .labels = block_labels,
+    .fields = block_fields,
     .decode = decode_block,
-    .equal = block_equal,
-    .encode_metadata = encode_block_metadata,
-    .encode_rest = encode_block,
 };

@@ -7,10 +7,6 @@
  */
 #include "model/block_request.h"
 
-#include <string.h>
-
-#include "base/text.h"
-#include "model/fields/decode.h"
 #include "model/fields/encode_member.h"
 #include "model/fields/equal.h"
 #include "model/kind.h"
@@ -33,31 +29,24 @@ static void decode_condition(struct decoder *decoder, const struct doc *node,
     }
 }
 
-static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static bool decode_conditions(struct decoder *decoder, const struct doc *node,
+                              const struct field *field, void *base)
 {
-    struct block_request *request = (struct block_request *)object;
-    request->node = request->pool = request->block = request->reason = "";
-    const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
-    if (!spec)
-        return;
-    request->node = decode_string(decoder, decode_need(decoder, spec, "nodeName"));
-    request->pool = decode_string(decoder, decode_need(decoder, spec, "poolName"));
-    const struct doc *status = decode_map(decoder, doc_get(root, "status"));
-    if (!status)
-        return;
-    request->block = decode_string(decoder, doc_get(status, "addressBlockName"));
-    doc_each(node, decode_list(decoder, doc_get(status, "conditions"))) {
-        decode_condition(decoder, node, request);
+    struct block_request *request = base;
+    (void)field;
+    request->reason = "";
+    doc_each(condition, decode_list(decoder, node)) {
+        decode_condition(decoder, condition, request);
     }
+    return true;
 }
 
-static bool equal(const struct object *a, const struct object *b)
+static bool conditions_equal(const struct field *field, const void *a, const void *b)
 {
-    const struct block_request *left = to_block_request(a), *right = to_block_request(b);
-    return text_equal(left->node, right->node) && text_equal(left->pool, right->pool) &&
-           text_equal(left->block, right->block) && text_equal(left->reason, right->reason) &&
-           left->answered == right->answered && left->failed == right->failed &&
-           left->complete == right->complete;
+    const struct block_request *left = a, *right = b;
+    (void)field;
+    return text_equal(left->reason, right->reason) && left->answered == right->answered &&
+           left->failed == right->failed && left->complete == right->complete;
 }
 
 static void encode_condition(struct json *json, const char *type, const char *status,
@@ -70,30 +59,42 @@ static void encode_condition(struct json *json, const char *type, const char *st
     json_end_object(json);
 }
 
-static void encode_rest(const struct object *object, struct json *json)
+static void encode_conditions(struct json *json, const struct field *field, const void *base)
 {
-    const struct block_request *request = to_block_request(object);
-    json_begin_object(json, "spec");
-    json_string(json, "nodeName", request->node);
-    json_string(json, "poolName", request->pool);
-    json_end_object(json);
-    json_begin_object(json, "status");
-    encode_text(json, "addressBlockName", request->block);
-    json_begin_array(json, "conditions");
+    const struct block_request *request = base;
+    json_begin_array(json, field->key);
     if (request->answered)
         encode_condition(json, "Complete", request->complete ? "True" : "False", "");
     if (request->failed)
         encode_condition(json, "Failed", "True", request->reason);
     json_end_array(json);
-    json_end_object(json);
 }
+
+static const struct field_type conditions = { decode_conditions, conditions_equal,
+                                              encode_conditions };
+
+static const struct field spec[] = {
+    { "nodeName", &field_text, MEMBER(struct block_request, node), .required = true },
+    { "poolName", &field_text, MEMBER(struct block_request, pool), .required = true },
+    END(NULL),
+};
+
+static const struct field status[] = {
+    { "addressBlockName", &field_text, MEMBER(struct block_request, block) },
+    { "conditions", &conditions },
+    END(NULL),
+};
+
+static const struct field fields[] = {
+    { "spec", &field_map, .fields = spec, .required = true },
+    { "status", &field_map, .fields = status },
+    END(NULL),
+};
 
 const struct kind_row block_request_kind = {
     .api_version = "coil.cybozu.com/v2",
     .name = "BlockRequest",
     .identified = true,
     .size = sizeof(struct block_request),
-    .decode = decode,
-    .equal = equal,
-    .encode_rest = encode_rest,
+    .fields = fields,
 };

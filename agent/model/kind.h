@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "format/json.h"
-#include "model/fields/decode.h"
+#include "model/fields/field.h"
 #include "model/object.h"
 
 struct kind_row {
@@ -20,11 +20,15 @@ struct kind_row {
     bool identified; /* its uid, version, owners and finalizers are kept */
     size_t size;     /* of its structure, which begins with a struct object */
 
+    /* What it has in metadata's maps, and beside metadata (field.h); NULL: nothing. */
+    const struct field *labels, *annotations, *fields;
+
+    /* Beside the tables, and behind them; NULL: nothing. */
     /* Reads what the kind has beside metadata. The object is zeroed; see decode.h for errors. */
     void (*decode)(struct decoder *decoder, const struct doc *root, struct object *object);
     /* Whether two objects of one key say the same of it. */
     bool (*equal)(const struct object *a, const struct object *b);
-    /* Write what decode reads: within `metadata`, and beside it. NULL: nothing. */
+    /* Write what decode reads: within `metadata`, and beside it. */
     void (*encode_metadata)(const struct object *object, struct json *json);
     void (*encode_rest)(const struct object *object, struct json *json);
 };

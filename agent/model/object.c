@@ -100,6 +100,18 @@ static void decode_metadata(struct decoder *decoder, const struct doc *root, str
     marks_check(decoder, kind_name(object->kind), metadata);
 }
 
+static void decode_rest(struct decoder *decoder, const struct kind_row *row, struct object *object)
+{
+    const struct doc *root = decoder->document->root, *metadata = doc_get(root, "metadata");
+    if (row->labels)
+        (void)fields_decode(decoder, doc_get(metadata, "labels"), row->labels, object);
+    if (row->annotations)
+        (void)fields_decode(decoder, doc_get(metadata, "annotations"), row->annotations, object);
+    bool whole = !row->fields || fields_decode(decoder, root, row->fields, object);
+    if (whole && row->decode)
+        row->decode(decoder, root, object);
+}
+
 /* One pass. NULL: no memory for the object itself. */
 static struct object *decode_pass(struct decoder *decoder, enum kind kind,
                                   const struct kind_row *row)
@@ -114,7 +126,7 @@ static struct object *decode_pass(struct decoder *decoder, enum kind kind,
     object->arena = decoder->arena;
     object->file = decode_keep(decoder, document->file ? document->file : "");
     decode_metadata(decoder, document->root, object);
-    row->decode(decoder, document->root, object);
+    decode_rest(decoder, row, object);
     fields_check(decoder, row);
     return object;
 }
@@ -208,10 +220,17 @@ int object_decode(const struct document *document, struct object **ret_object,
     return 0;
 }
 
+static bool rest_equal(const struct kind_row *row, const struct object *a, const struct object *b)
+{
+    return (!row->labels || fields_equal(row->labels, a, b)) &&
+           (!row->annotations || fields_equal(row->annotations, a, b)) &&
+           (!row->fields || fields_equal(row->fields, a, b)) && (!row->equal || row->equal(a, b));
+}
+
 bool object_equal(const struct object *a, const struct object *b)
 {
     return object_key_cmp(a, b) == 0 && a->created_ms == b->created_ms && identity_equal(a, b) &&
-           kind_row(a->kind)->equal(a, b);
+           rest_equal(kind_row(a->kind), a, b);
 }
 
 bool object_names_fit(enum kind kind, const char *namespace, const char *name)

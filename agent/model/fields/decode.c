@@ -257,10 +257,9 @@ const struct doc *decode_annotation(const struct decoder *decoder, const char *k
     return doc_get(doc_get(metadata, "annotations"), key);
 }
 
-int decode_annotated_number(struct decoder *decoder, const char *key, int min, int max,
+int decode_annotated_number(struct decoder *decoder, const struct doc *node, int min, int max,
                             const char *taken_as)
 {
-    const struct doc *node = decode_annotation(decoder, key);
     const char *text = decode_text(decoder, node);
     if (!text)
         return -1;

@@ -109,7 +109,7 @@ const char *decode_label(const struct decoder *decoder, const char *key);
 const struct doc *decode_annotation(const struct decoder *decoder, const char *key);
 /* A number that an annotation is, or -1: there is none, or it is no such number, which is a warning
  * that says how it is taken ("no class"). */
-int decode_annotated_number(struct decoder *decoder, const char *key, int min, int max,
+int decode_annotated_number(struct decoder *decoder, const struct doc *node, int min, int max,
                             const char *taken_as);
 
 /* An address; true if it is a good one. One that can't be used is a warning. */

@@ -31,6 +31,7 @@ static void encode_time(struct json *json, const char *key, int64_t wall_ms)
 
 static void encode_metadata(const struct object *object, struct json *json)
 {
+    const struct kind_row *row = kind_row(object->kind);
     json_begin_object(json, "metadata");
     json_string(json, "name", object->name);
     encode_text(json, "namespace", object->namespace);
@@ -41,20 +42,27 @@ static void encode_metadata(const struct object *object, struct json *json)
     else if (object->deleting) /* one that can't be read: only that it is there is kept */
         json_string(json, "deletionTimestamp", "");
     encode_identity(json, object);
-    if (kind_row(object->kind)->encode_metadata)
-        kind_row(object->kind)->encode_metadata(object, json);
+    if (row->labels)
+        fields_encode_map(json, "labels", row->labels, false, object);
+    if (row->annotations)
+        fields_encode_map(json, "annotations", row->annotations, false, object);
+    if (row->encode_metadata)
+        row->encode_metadata(object, json);
     json_end_object(json);
 }
 
 void object_encode(const struct object *object, struct text *out)
 {
     struct json json = { .out = out };
+    const struct kind_row *row = kind_row(object->kind);
     json_begin_object(&json, NULL);
     json_string(&json, "apiVersion", kind_api_version(object->kind));
     json_string(&json, "kind", kind_name(object->kind));
     encode_metadata(object, &json);
-    if (kind_row(object->kind)->encode_rest)
-        kind_row(object->kind)->encode_rest(object, &json);
+    if (row->fields)
+        fields_encode(&json, row->fields, object);
+    if (row->encode_rest)
+        row->encode_rest(object, &json);
     json_end_object(&json);
 }
 

@@ -13,16 +13,17 @@
  */
 #include "model/fields/fields.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
 #include "format/quote.h"
 #include "model/fields/spelling.h"
 
-enum { WORD_MAX = 64 };
+enum { WORD_MAX = 64, PATH_LEN = 80, PLACES_MAX = 12 };
 
 struct field_rule {
-    const char *kind; /* NULL: every one */
+    const char *kind;
     const char *path; /* keys with dots between them, "*" for each of a list; "" is the root */
     const char *words;
 };
@@ -36,11 +37,12 @@ struct field_rule {
 #define ADVERTISED \
     "ipAddressPools ipAddressPoolSelectors serviceSelectors nodeSelectors preferredNodeSelectors"
 
+#define METADATA                                                                                   \
+    "annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers "       \
+    "generateName generation labels managedFields name namespace ownerReferences resourceVersion " \
+    "selfLink uid clusterName"
+
 static const struct field_rule rules[] = {
-    { NULL, "metadata",
-      "annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers "
-      "generateName generation labels managedFields name namespace ownerReferences resourceVersion "
-      "selfLink uid clusterName" },
     { "Service", "", "apiVersion kind metadata spec status" },
     { "Service", "spec", "type externalName selector ports " TRAFFIC " " ADDRESSES },
     { "Service", "spec.ports.*", "name protocol appProtocol port targetPort nodePort" },
@@ -66,10 +68,6 @@ static const struct field_rule rules[] = {
       "nodeName nodeSelector hostNetwork hostname hostnameOverride hostPID hostIPC hostUsers "
       "hostAliases" },
     { "Pod", "status", "podIP podIPs hostIP hostIPs phase reason message" },
-    { "AddressBlock", "", "apiVersion kind metadata index ipv4 ipv6 status" },
-    { "AddressPool", "", "apiVersion kind metadata spec status" },
-    { "AddressPool", "spec", "blockSizeBits subnets" },
-    { "AddressPool", "spec.subnets.*", "ipv4 ipv6" },
     { "Egress", "", "apiVersion kind metadata spec status" },
     { "Egress", "spec",
       "destinations replicas strategy template sessionAffinity sessionAffinityConfig "
@@ -86,16 +84,35 @@ static const struct field_rule rules[] = {
     { "L2Advertisement", "spec", ADVERTISED " interfaces" },
 };
 
-/* What is looked at: a map, the rule of its place, and the kind whose rules these are. */
-struct look {
-    struct decoder *decoder;
-    const struct field_rule *rule;
-    const char *kind;
+/* A map of a kind: its place, and what it may have; PLACES_MAX of one kind. */
+struct place {
+    char path[PATH_LEN];
+    const struct field *fields; /* NULL: words only */
+    const char *words;
 };
 
-static bool is_for(const struct field_rule *rule, const char *kind)
+struct places {
+    struct place items[PLACES_MAX];
+    size_t count;
+};
+
+/* The maps in a table, each before those in it. */
+static void add_places(struct places *places, const char *path, const struct field *fields)
 {
-    return !rule->kind || strcmp(rule->kind, kind) == 0;
+    const struct field *end = field_end(fields);
+    if (end->others && places->count < PLACES_MAX) {
+        struct place *place = &places->items[places->count++];
+        *place = (struct place){ .fields = fields, .words = end->others };
+        (void)snprintf(place->path, sizeof(place->path), "%s", path);
+    }
+    for (; fields < end; fields++) {
+        char below[PATH_LEN];
+        if (!fields->key || !fields->fields)
+            continue;
+        (void)snprintf(below, sizeof(below), "%s%s%s%s", path, *path ? "." : "", fields->key,
+                       fields->listed || fields->count_size ? ".*" : "");
+        add_places(places, below, fields->fields);
+    }
 }
 
 /* The next of the words between blanks. False: there is none. */
@@ -122,37 +139,58 @@ static bool has_word(const char *words, const char *key)
     return false;
 }
 
-static bool find_meant(const struct field_rule *rule, const char *key, char word[static WORD_MAX])
+static bool has_field(const struct place *place, const char *key)
 {
-    for (const char *words = rule->words; next_word(&words, word);) {
+    for (const struct field *field = place->fields; field && field->key; field++) {
+        if (strcmp(field->key, key) == 0)
+            return true;
+    }
+    return has_word(place->words, key);
+}
+
+static bool find_meant(const struct place *place, const char *key, char word[static WORD_MAX])
+{
+    for (const struct field *field = place->fields; field && field->key; field++) {
+        (void)snprintf(word, WORD_MAX, "%s", field->key);
+        if (spelled_like(key, word))
+            return true;
+    }
+    for (const char *words = place->words; next_word(&words, word);) {
         if (spelled_like(key, word))
             return true;
     }
     return false;
 }
 
-/* The rule of another map that has this field; NULL: none of this kind has. */
-static const struct field_rule *find_place(const struct look *look, const char *key)
+/* Another map that has this field; NULL: none of this kind has. */
+static const struct place *find_other(const struct places *places, const struct place *own,
+                                      const char *key)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-        if (&rules[i] != look->rule && is_for(&rules[i], look->kind) &&
-            has_word(rules[i].words, key))
-            return &rules[i];
+    for (size_t i = 0; i < places->count; i++) {
+        if (&places->items[i] != own && has_field(&places->items[i], key))
+            return &places->items[i];
     }
     return NULL;
 }
 
+/* What is looked at: a map, and the others of its kind. */
+struct look {
+    struct decoder *decoder;
+    const struct places *places;
+    const struct place *place;
+};
+
 static void check_member(const struct look *look, const struct doc *member)
 {
     char key[QUOTE_LEN], word[WORD_MAX];
-    if (has_word(look->rule->words, member->key))
+    if (has_field(look->place, member->key))
         return;
-    const struct field_rule *place = find_place(look, member->key);
-    if (place)
+    const struct place *other = find_other(look->places, look->place, member->key);
+    if (other)
         decode_warning(look->decoder, member, object_field_misplaced,
                        .field = quote(member->key, key),
-                       .where = *place->path ? place->path : "the object itself");
-    else if (find_meant(look->rule, member->key, word))
+                       .where = *other->path ? other->path : "the object itself");
+    else if (find_meant(look->place, member->key, word))
         decode_warning(look->decoder, member, object_field_unknown,
                        .field = quote(member->key, key), .meant = word);
 }
@@ -186,9 +224,18 @@ void fields_check(struct decoder *decoder, const struct kind_row *row)
     const bool written = decode_is_manifest(decoder);
     if (decoder->silent || (!written && !is_custom(row)))
         return;
+    struct places places = { .count = 1, .items = { { "metadata", NULL, METADATA } } };
     for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-        const struct look look = { decoder, &rules[i], row->name };
-        if (is_for(&rules[i], row->name) && (written || rules[i].kind))
-            check_below(&look, decoder->document->root, rules[i].path);
+        if (strcmp(rules[i].kind, row->name) != 0)
+            continue;
+        struct place *place = &places.items[places.count++];
+        (void)snprintf(place->path, sizeof(place->path), "%s", rules[i].path);
+        place->words = rules[i].words;
+    }
+    if (row->fields)
+        add_places(&places, "", row->fields);
+    for (size_t i = written ? 0 : 1; i < places.count; i++) {
+        const struct look look = { decoder, &places, &places.items[i] };
+        check_below(&look, decoder->document->root, places.items[i].path);
     }
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "model/fields/encode_member.h"
 
 const struct label *decode_labels(struct decoder *decoder, uint32_t *ret_count)
 {
@@ -61,3 +62,54 @@ void encode_labels(struct json *json, const struct label *labels, uint32_t count
     for (uint32_t i = 0; i < count; i++)
         json_string(json, labels[i].name, labels[i].value);
 }
+
+/* Of labels, presence counts: null is "". */
+static bool decode_label_text(struct decoder *decoder, const struct doc *node,
+                              const struct field *field, void *base)
+{
+    const char *text = decode_label(decoder, field->key);
+    (void)node;
+    *(const char **)field_member(field, base) = decode_keep(decoder, text ? text : "");
+    return true;
+}
+
+static bool decode_label_or_null(struct decoder *decoder, const struct doc *node,
+                                 const struct field *field, void *base)
+{
+    (void)node;
+    *(const char **)field_member(field, base) =
+        decode_keep(decoder, decode_label(decoder, field->key));
+    return true;
+}
+
+static void encode_label(struct json *json, const struct field *field, const void *base)
+{
+    encode_text(json, field->key, *(const char *const *)field_at(field, base));
+}
+
+static void encode_label_or_null(struct json *json, const struct field *field, const void *base)
+{
+    const char *text = *(const char *const *)field_at(field, base);
+    if (text)
+        json_string(json, field->key, text);
+}
+
+static bool decode_presence(struct decoder *decoder, const struct doc *node,
+                            const struct field *field, void *base)
+{
+    (void)node;
+    *(bool *)field_member(field, base) = decode_label(decoder, field->key) != NULL;
+    return true;
+}
+
+static void encode_presence(struct json *json, const struct field *field, const void *base)
+{
+    if (*(const bool *)field_at(field, base))
+        json_string(json, field->key, "");
+}
+
+const struct field_type field_label = { decode_label_text, field_texts_equal, encode_label };
+const struct field_type field_label_or_null = { decode_label_or_null, field_texts_equal,
+                                                encode_label_or_null };
+const struct field_type field_label_flag = { decode_presence, field_numbers_equal,
+                                             encode_presence };

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "format/json.h"
-#include "model/fields/decode.h"
+#include "model/fields/field.h"
 #include "model/fields/label_selector.h"
 
 /* The object's own, sorted by name, LABELS_MAX at most (else a warning); NULL: none. */
@@ -18,6 +18,12 @@ const struct label *decode_label_map(struct decoder *decoder, const struct doc *
 
 bool labels_equal(const struct label *a, uint32_t a_count, const struct label *b, uint32_t b_count);
 bool labels_have(const struct label *labels, uint32_t count, const char *name);
+
+/* Of a kind's table of labels: its value, kept; "" or NULL where it is absent. Whether it is there.
+ */
+extern const struct field_type field_label, field_label_or_null, field_label_flag;
+/* ITEMS() of the map itself: all of them, sorted by name. */
+extern const struct field_type field_labels;
 
 /* Members of `labels`, which is open. */
 void encode_labels(struct json *json, const struct label *labels, uint32_t count);

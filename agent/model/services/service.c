@@ -299,8 +299,9 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service->proxy_name = decode_keep(decoder, decode_label(decoder, PROXY_NAME));
     service->headless_label = decode_label(decoder, HEADLESS) != NULL;
     service->announce = decode_announce(decoder);
-    service->route_class = decode_annotated_number(decoder, "fingerpost.io/route-class", 0,
-                                                   ROUTE_CLASS_MAX, "no class");
+    service->route_class =
+        decode_annotated_number(decoder, decode_annotation(decoder, "fingerpost.io/route-class"), 0,
+                                ROUTE_CLASS_MAX, "no class");
     service->labels = decode_labels(decoder, &service->label_count);
     const char *egress;
     service->digest = decode_is_of_egress(decoder, object, &egress) ? decode_digest(decoder) : 0;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Tables of fields: the walks through them, and maps and lists; see field.h. */
+#include "model/fields/field.h"
+
+static bool is_end(const struct field *field)
+{
+    return !field->key && !field->type;
+}
+
+const struct field *field_end(const struct field *fields)
+{
+    while (!is_end(fields))
+        fields++;
+    return fields;
+}
+
+static bool decode_field(struct decoder *decoder, const struct doc *map, const struct field *field,
+                         void *base)
+{
+    const bool own = field->decode || (field->type && field->type->decode);
+    if (!own)
+        return true;
+    const struct doc *node = map;
+    if (field->key)
+        node = field->required && map ? decode_need(decoder, map, field->key)
+                                      : doc_get(map, field->key);
+    return (field->decode ? field->decode : field->type->decode)(decoder, node, field, base);
+}
+
+bool fields_decode(struct decoder *decoder, const struct doc *map, const struct field *fields,
+                   void *base)
+{
+    for (; !is_end(fields); fields++) {
+        if (!decode_field(decoder, map, fields, base))
+            return false;
+    }
+    return true;
+}
+
+bool fields_equal(const struct field *fields, const void *a, const void *b)
+{
+    for (; !is_end(fields); fields++) {
+        if (fields->type && fields->type->equal && !fields->type->equal(fields, a, b))
+            return false;
+    }
+    return true;
+}
+
+void fields_encode(struct json *json, const struct field *fields, const void *base)
+{
+    for (; !is_end(fields); fields++) {
+        if (fields->type && fields->type->encode)
+            fields->type->encode(json, fields, base);
+    }
+}
+
+void fields_encode_map(struct json *json, const char *key, const struct field *fields,
+                       bool required, const void *base)
+{
+    const size_t before = json->out->length;
+    const bool comma = json->comma;
+    json_begin_object(json, key);
+    const size_t begin = json->out->length;
+    fields_encode(json, fields, base);
+    if (json->out->length > begin || required) {
+        json_end_object(json);
+    } else {
+        text_truncate(json->out, before);
+        json->comma = comma;
+    }
+}
+
+static bool decode_fields_map(struct decoder *decoder, const struct doc *node,
+                              const struct field *field, void *base)
+{
+    const struct doc *map = decode_map(decoder, node);
+    return (map || !field->required) && fields_decode(decoder, map, field->fields, base);
+}
+
+static bool map_equal(const struct field *field, const void *a, const void *b)
+{
+    return fields_equal(field->fields, a, b);
+}
+
+static void encode_map(struct json *json, const struct field *field, const void *base)
+{
+    fields_encode_map(json, field->key, field->fields, field->required, base);
+}
+
+const struct field_type field_map = { decode_fields_map, map_equal, encode_map };
+
+static size_t count_of(const struct field *field, const void *base)
+{
+    const void *count = (const char *)base + field->count;
+    return field->count_size == sizeof(size_t) ? *(const size_t *)count : *(const uint32_t *)count;
+}
+
+static const char *items_of(const struct field *field, const void *base)
+{
+    return *(const char *const *)field_at(field, base);
+}
+
+static void set_items(const struct field *field, void *base, const void *items, size_t count)
+{
+    *(const void **)field_member(field, base) = items;
+    if (field->count_size == sizeof(size_t))
+        *(size_t *)((char *)base + field->count) = count;
+    else
+        *(uint32_t *)((char *)base + field->count) = (uint32_t)count;
+}
+
+/* An item that is no map keeps its place: it refuses the object. */
+static bool decode_items(struct decoder *decoder, const struct doc *node, const struct field *field,
+                         void *base)
+{
+    const struct doc *list = decode_list(decoder, node);
+    const bool maps = field->fields->key;
+    size_t count = 0;
+    if (list && list->count == 0 && field->required)
+        decode_error(decoder, list, object_field_empty);
+    char *items = decode_alloc(decoder, list ? list->count : 0, field->size);
+    doc_each(item, items ? list : NULL)
+        count += (maps && !decode_map(decoder, item)) ||
+                 fields_decode(decoder, item, field->fields, items + count * field->size);
+    set_items(field, base, items, count);
+    return true;
+}
+
+static bool items_equal(const struct field *field, const void *a, const void *b)
+{
+    const char *left = items_of(field, a), *right = items_of(field, b);
+    size_t count = count_of(field, a);
+    if (count != count_of(field, b))
+        return false;
+    for (; count > 0; count--, left += field->size, right += field->size) {
+        if (!fields_equal(field->fields, left, right))
+            return false;
+    }
+    return true;
+}
+
+static void encode_items(struct json *json, const struct field *field, const void *base)
+{
+    const char *item = items_of(field, base);
+    size_t count = count_of(field, base);
+    if (count == 0 && !field->required)
+        return;
+    json_begin_array(json, field->key);
+    for (; count > 0; count--, item += field->size) {
+        if (field->fields->key)
+            fields_encode_map(json, NULL, field->fields, true, item);
+        else
+            fields_encode(json, field->fields, item);
+    }
+    json_end_array(json);
+}
+
+const struct field_type field_list = { decode_items, items_equal, encode_items };
