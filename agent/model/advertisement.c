@@ -9,9 +9,6 @@
 #include "model/advertisement.h"
 
 #include "base/macro.h"
-#include "model/fields/decode.h"
-#include "model/fields/decode_lists.h"
-#include "model/fields/equal.h"
 #include "model/kind.h"
 
 enum { LENGTH_MAX = 128 };
@@ -53,68 +50,61 @@ static void refuse_others(struct decoder *decoder, const struct doc *spec)
         decode_warning(decoder, preferred, advertisement_preference_undone);
 }
 
-static void refuse_bgp(struct decoder *decoder, const struct doc *spec)
+static void refuse(struct decoder *decoder, const struct doc *root, struct object *object)
 {
+    const struct doc *spec = doc_get(root, "spec");
+    refuse_others(decoder, spec);
+    if (object->kind != KIND_BGP_ADVERTISEMENT)
+        return;
     refuse_lengths(decoder, spec, "aggregationLength", 32);
     refuse_lengths(decoder, spec, "aggregationLengthV6", 128);
 }
 
+#define NAMES(key, list)                                                       \
+    {                                                                          \
+        key, &field_list, ITEMS(struct advertisement, list.items, list.count), \
+            .fields = text_items                                               \
+    }
+#define SELECTORS(key, list)                                                   \
+    {                                                                          \
+        key, &field_list, ITEMS(struct advertisement, list.items, list.count), \
+            .fields = selector_items                                           \
+    }
+#define SELECTED                                                                         \
+    NAMES("ipAddressPools", pools), SELECTORS("ipAddressPoolSelectors", pool_selectors), \
+        SELECTORS("serviceSelectors", service_selectors),                                \
+        SELECTORS("nodeSelectors", node_selectors)
+
+static const struct field bgp_spec[] = {
+    SELECTED,
+    END("preferredNodeSelectors communities localPref asPathPrepend peers aggregationLength "
+        "aggregationLengthV6"),
+};
+
+static const struct field l2_spec[] = {
+    SELECTED,
+    NAMES("interfaces", interfaces),
+    END("preferredNodeSelectors"),
+};
+
 /* An advertisement without a spec is of everything, as with MetalLB. */
-static void decode_l2(struct decoder *decoder, const struct doc *spec,
-                      struct advertisement *advertisement)
-{
-    advertisement->interfaces = decode_names(decoder, doc_get(spec, "interfaces"));
-}
+static const struct field bgp_fields[] = {
+    { "spec", &field_map, .fields = bgp_spec },
+    END("apiVersion kind metadata status"),
+};
 
-static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
-{
-    struct advertisement *advertisement = (struct advertisement *)object;
-    const struct doc *spec = decode_map(decoder, doc_get(root, "spec"));
-    if (!spec)
-        return;
-    advertisement->pools = decode_names(decoder, doc_get(spec, "ipAddressPools"));
-    advertisement->pool_selectors =
-        decode_selectors(decoder, doc_get(spec, "ipAddressPoolSelectors"));
-    advertisement->service_selectors = decode_selectors(decoder, doc_get(spec, "serviceSelectors"));
-    advertisement->node_selectors = decode_selectors(decoder, doc_get(spec, "nodeSelectors"));
-    refuse_others(decoder, spec);
-    if (object->kind == KIND_BGP_ADVERTISEMENT)
-        refuse_bgp(decoder, spec);
-    else
-        decode_l2(decoder, spec, advertisement);
-}
-
-static bool equal(const struct object *a, const struct object *b)
-{
-    const struct advertisement *left = to_advertisement(a), *right = to_advertisement(b);
-    return names_equal(&left->pools, &right->pools) &&
-           names_equal(&left->interfaces, &right->interfaces) &&
-           selectors_equal(&left->pool_selectors, &right->pool_selectors) &&
-           selectors_equal(&left->service_selectors, &right->service_selectors) &&
-           selectors_equal(&left->node_selectors, &right->node_selectors);
-}
-
-static void encode_rest(const struct object *object, struct json *json)
-{
-    const struct advertisement *advertisement = to_advertisement(object);
-    json_begin_object(json, "spec");
-    encode_names(json, "ipAddressPools", &advertisement->pools);
-    encode_selectors(json, "ipAddressPoolSelectors", &advertisement->pool_selectors);
-    encode_selectors(json, "serviceSelectors", &advertisement->service_selectors);
-    encode_selectors(json, "nodeSelectors", &advertisement->node_selectors);
-    if (object->kind == KIND_L2_ADVERTISEMENT)
-        encode_names(json, "interfaces", &advertisement->interfaces);
-    json_end_object(json);
-}
+static const struct field l2_fields[] = {
+    { "spec", &field_map, .fields = l2_spec },
+    END("apiVersion kind metadata status"),
+};
 
 const struct kind_row bgp_advertisement_kind = {
     .api_version = "metallb.io/v1beta1",
     .name = "BGPAdvertisement",
     .namespaced = true,
     .size = sizeof(struct advertisement),
-    .decode = decode,
-    .equal = equal,
-    .encode_rest = encode_rest,
+    .fields = bgp_fields,
+    .decode = refuse,
 };
 
 const struct kind_row l2_advertisement_kind = {
@@ -122,7 +112,6 @@ const struct kind_row l2_advertisement_kind = {
     .name = "L2Advertisement",
     .namespaced = true,
     .size = sizeof(struct advertisement),
-    .decode = decode,
-    .equal = equal,
-    .encode_rest = encode_rest,
+    .fields = l2_fields,
+    .decode = refuse,
 };

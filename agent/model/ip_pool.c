@@ -15,10 +15,6 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "format/quote.h"
-#include "model/fields/decode.h"
-#include "model/fields/decode_lists.h"
-#include "model/fields/encode_member.h"
-#include "model/fields/equal.h"
 #include "model/fields/labels.h"
 #include "model/kind.h"
 
@@ -45,21 +41,28 @@ static bool decode_range(struct decoder *decoder, const struct doc *node, const 
     return true;
 }
 
-static void decode_addresses(struct decoder *decoder, const struct doc *spec, struct ip_pool *pool)
+static bool decode_address(struct decoder *decoder, const struct doc *node,
+                           const struct field *field, void *base)
 {
-    const struct doc *list = decode_list(decoder, decode_need(decoder, spec, "addresses"));
-    if (list && list->count == 0)
-        decode_error(decoder, list, object_field_empty);
-    struct ip_range *ranges = decode_alloc(decoder, list ? list->count : 0, sizeof(*ranges));
-    if (!ranges)
-        return;
-    pool->ranges = ranges;
-    doc_each(node, list) {
-        const char *text = decode_text(decoder, node);
-        if (text && decode_range(decoder, node, text, &ranges[pool->range_count]))
-            pool->range_count++;
-    }
+    const char *text = decode_text(decoder, node);
+    (void)field;
+    return text && decode_range(decoder, node, text, base);
 }
+
+static bool range_equal(const struct field *field, const void *a, const void *b)
+{
+    (void)field;
+    return ip_ranges_equal(a, 1, b, 1);
+}
+
+static void encode_range(struct json *json, const struct field *field, const void *base)
+{
+    char buffer[IP_RANGE_STRLEN];
+    json_string(json, field->key, ip_range_str(base, buffer));
+}
+
+static const struct field_type range_type = { decode_address, range_equal, encode_range };
+static const struct field range_items[] = { { .type = &range_type }, END(NULL) };
 
 /* One part of a list with commas. Returns whether it is a range. */
 static bool decode_part(struct decoder *decoder, const struct doc *node, const char *text,
@@ -78,27 +81,52 @@ static size_t count_parts(const char *text)
     return count;
 }
 
-static void decode_reserved(struct decoder *decoder, struct ip_pool *pool)
+static bool decode_reserved(struct decoder *decoder, const struct doc *node,
+                            const struct field *field, void *base)
 {
-    const struct doc *node = decode_annotation(decoder, IP_POOL_RESERVED);
+    struct ip_pool *pool = base;
     const char *text = decode_text(decoder, node);
+    (void)field;
     if (!text || !*text)
-        return;
+        return true;
     size_t count = count_parts(text);
     if (count > RESERVED_MAX) {
         decode_error(decoder, node, object_list_too_long, .max = RESERVED_MAX, .what = "ranges");
-        return;
+        return true;
     }
     struct ip_range *ranges = decode_alloc(decoder, count, sizeof(*ranges));
     if (!ranges)
-        return;
+        return true;
     pool->reserved = ranges;
     for (size_t length; count-- > 0; text += length + 1) {
         length = strcspn(text, ",");
         if (decode_part(decoder, node, text, length, &ranges[pool->reserved_count]))
             pool->reserved_count++;
     }
+    return true;
 }
+
+static bool reserved_equal(const struct field *field, const void *a, const void *b)
+{
+    const struct ip_pool *left = a, *right = b;
+    (void)field;
+    return ip_ranges_equal(left->reserved, left->reserved_count, right->reserved,
+                           right->reserved_count);
+}
+
+static void encode_reserved(struct json *json, const struct field *field, const void *base)
+{
+    const struct ip_pool *pool = base;
+    char buffer[IP_RANGE_STRLEN];
+    AUTOTEXT struct text reserved = { 0 };
+    for (uint32_t i = 0; i < pool->reserved_count; i++)
+        text_addf(&reserved, "%s%s", i ? "," : "", ip_range_str(&pool->reserved[i], buffer));
+    if (pool->reserved_count)
+        json_string(json, field->key, text_str(&reserved));
+    json->out->failed |= reserved.failed;
+}
+
+static const struct field_type reserved_type = { decode_reserved, reserved_equal, encode_reserved };
 
 static bool has_some(const struct ip_pool *pool, const struct ip_range *range)
 {
@@ -119,20 +147,6 @@ static void check_reserved(struct decoder *decoder, const struct ip_pool *pool)
                            pool_reserves_nothing,
                            .range = ip_range_str(&pool->reserved[i], buffer));
     }
-}
-
-static void decode_allocation(struct decoder *decoder, const struct doc *spec, struct ip_pool *pool)
-{
-    const struct doc *allocation = decode_map(decoder, doc_get(spec, "serviceAllocation"));
-    if (!allocation)
-        return;
-    pool->chosen = true;
-    pool->priority =
-        (uint32_t)decode_int(decoder, doc_get(allocation, "priority"), 0, INT32_MAX, 0);
-    pool->namespaces = decode_names(decoder, doc_get(allocation, "namespaces"));
-    pool->namespace_selectors =
-        decode_selectors(decoder, doc_get(allocation, "namespaceSelectors"));
-    pool->service_selectors = decode_selectors(decoder, doc_get(allocation, "serviceSelectors"));
 }
 
 static int64_t decode_count(const struct decoder *decoder, const struct doc *status,
@@ -156,83 +170,54 @@ static void decode_counts(const struct decoder *decoder, const struct doc *statu
 static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct ip_pool *pool = (struct ip_pool *)object;
-    pool->labels = decode_labels(decoder, &pool->label_count);
-    decode_reserved(decoder, pool);
-    decode_counts(decoder, doc_get(root, "status"), &pool->counts);
-    const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
-    if (!spec)
-        return;
-    decode_addresses(decoder, spec, pool);
     check_reserved(decoder, pool);
-    pool->auto_assign = decode_bool(decoder, doc_get(spec, "autoAssign"), true);
-    pool->avoid_buggy = decode_bool(decoder, doc_get(spec, "avoidBuggyIPs"), false);
-    decode_allocation(decoder, spec, pool);
+    decode_counts(decoder, doc_get(root, "status"), &pool->counts);
 }
 
-static bool equal(const struct object *a, const struct object *b)
-{
-    const struct ip_pool *left = to_ip_pool(a), *right = to_ip_pool(b);
-    return left->auto_assign == right->auto_assign && left->avoid_buggy == right->avoid_buggy &&
-           left->chosen == right->chosen && left->priority == right->priority &&
-           ip_ranges_equal(left->ranges, left->range_count, right->ranges, right->range_count) &&
-           ip_ranges_equal(left->reserved, left->reserved_count, right->reserved,
-                           right->reserved_count) &&
-           names_equal(&left->namespaces, &right->namespaces) &&
-           selectors_equal(&left->namespace_selectors, &right->namespace_selectors) &&
-           selectors_equal(&left->service_selectors, &right->service_selectors) &&
-           labels_equal(left->labels, left->label_count, right->labels, right->label_count);
-}
+static const struct field labels[] = {
+    { NULL, &field_labels, ITEMS(struct ip_pool, labels, label_count) },
+    END(NULL),
+};
 
-static void encode_metadata(const struct object *object, struct json *json)
-{
-    const struct ip_pool *pool = to_ip_pool(object);
-    if (pool->label_count) {
-        json_begin_object(json, "labels");
-        encode_labels(json, pool->labels, pool->label_count);
-        json_end_object(json);
+static const struct field annotations[] = {
+    { IP_POOL_RESERVED, &reserved_type },
+    END(NULL),
+};
+
+#define LIST(key, list, item_fields)                                                           \
+    {                                                                                          \
+        key, &field_list, ITEMS(struct ip_pool, list.items, list.count), .fields = item_fields \
     }
-    if (pool->reserved_count == 0)
-        return;
-    char buffer[IP_RANGE_STRLEN];
-    AUTOTEXT struct text reserved = { 0 };
-    for (uint32_t i = 0; i < pool->reserved_count; i++)
-        text_addf(&reserved, "%s%s", i ? "," : "", ip_range_str(&pool->reserved[i], buffer));
-    json_begin_object(json, "annotations");
-    json_string(json, IP_POOL_RESERVED, text_str(&reserved));
-    json_end_object(json);
-    json->out->failed |= reserved.failed;
-}
 
-static void encode_rest(const struct object *object, struct json *json)
-{
-    const struct ip_pool *pool = to_ip_pool(object);
-    char buffer[IP_RANGE_STRLEN];
-    json_begin_object(json, "spec");
-    json_begin_array(json, "addresses");
-    for (uint32_t i = 0; i < pool->range_count; i++)
-        json_string(json, NULL, ip_range_str(&pool->ranges[i], buffer));
-    json_end_array(json);
-    if (!pool->auto_assign)
-        json_bool(json, "autoAssign", false);
-    encode_flag(json, "avoidBuggyIPs", pool->avoid_buggy);
-    if (pool->chosen) {
-        json_begin_object(json, "serviceAllocation");
-        encode_number(json, "priority", pool->priority);
-        encode_names(json, "namespaces", &pool->namespaces);
-        encode_selectors(json, "namespaceSelectors", &pool->namespace_selectors);
-        encode_selectors(json, "serviceSelectors", &pool->service_selectors);
-        json_end_object(json);
-    }
-    json_end_object(json);
-}
+static const struct field allocation[] = {
+    { "priority", &field_number, MEMBER(struct ip_pool, priority), .max = INT32_MAX },
+    LIST("namespaces", namespaces, text_items),
+    LIST("namespaceSelectors", namespace_selectors, selector_items),
+    LIST("serviceSelectors", service_selectors, selector_items),
+    END(""),
+};
+
+static const struct field spec[] = {
+    { "addresses", &field_list, ITEMS(struct ip_pool, ranges, range_count), .fields = range_items,
+      .required = true },
+    { "autoAssign", &field_flag, MEMBER(struct ip_pool, auto_assign), .fallback = true },
+    { "avoidBuggyIPs", &field_flag, MEMBER(struct ip_pool, avoid_buggy) },
+    { "serviceAllocation", &field_map, MEMBER(struct ip_pool, chosen), .fields = allocation },
+    END(""),
+};
+
+static const struct field fields[] = {
+    { "spec", &field_map, .fields = spec, .required = true },
+    END("apiVersion kind metadata status"),
+};
 
 const struct kind_row ip_pool_kind = {
     .api_version = "metallb.io/v1beta1",
     .name = "IPAddressPool",
     .namespaced = true,
     .size = sizeof(struct ip_pool),
+    .labels = labels,
+    .annotations = annotations,
+    .fields = fields,
     .decode = decode,
-    .equal = equal,
-    .encode_metadata = encode_metadata,
-    .encode_rest = encode_rest,
 };

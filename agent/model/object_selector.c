@@ -6,35 +6,44 @@
  */
 #include "model/object_selector.h"
 
-#include "model/fields/decode_lists.h"
-#include "model/fields/equal.h"
+#include "model/fields/field.h"
 
 static const char *const operators[] = { "In", "NotIn", "Exists", "DoesNotExist", NULL };
 
-static void decode_values(struct decoder *decoder, const struct doc *expression,
-                          struct label_requirement *requirement)
+/* Without its operator nothing can be said of the values. */
+static bool decode_operator(struct decoder *decoder, const struct doc *node,
+                            const struct field *field, void *base)
 {
-    const struct doc *node = doc_get(expression, "values");
-    const struct doc *list = decode_list(decoder, node);
-    size_t count = list ? list->count : 0;
-    bool wanted =
-        requirement->relation == LABEL_IS_ONE_OF || requirement->relation == LABEL_IS_NONE_OF;
-    if (wanted != (count > 0)) {
-        decode_error(decoder, expression, object_selector_values_wrong);
-        return;
-    }
-    if (count > LABEL_SELECTOR_MAX_VALUES) {
+    const uint32_t errors = decoder->error_count;
+    return field_word.decode(decoder, node, field, base) && node && errors == decoder->error_count;
+}
+
+static bool decode_values(struct decoder *decoder, const struct doc *list,
+                          const struct field *field, void *base)
+{
+    if (list && list->type == DOC_LIST && list->count > LABEL_SELECTOR_MAX_VALUES) {
         decode_error(decoder, list, object_list_too_long, .max = LABEL_SELECTOR_MAX_VALUES,
                      .what = "values");
-        return;
+        return false;
     }
-    const char **values = decode_alloc(decoder, count, sizeof(*values));
-    if (!values)
-        return;
-    doc_each(value, list)
-        values[requirement->value_count++] = decode_string(decoder, value);
-    requirement->values = values;
+    return field_list.decode(decoder, list, field, base);
 }
+
+static const struct field requirement_fields[] = {
+    { "key", &field_text, MEMBER(struct label_requirement, name), .required = true },
+    { "operator", &field_word, MEMBER(struct label_requirement, relation), .required = true,
+      .words = operators, .decode = decode_operator },
+    { "values", &field_list, ITEMS(struct label_requirement, values, value_count),
+      .fields = text_items, .decode = decode_values },
+    END(NULL),
+};
+
+static const struct field selector_fields[] = {
+    { "matchExpressions", &field_list,
+      ITEMS(struct object_selector, requirements, requirement_count),
+      .fields = requirement_fields },
+    END(NULL),
+};
 
 static void decode_expression(struct decoder *decoder, const struct doc *node,
                               struct label_requirement *requirement)
@@ -42,14 +51,13 @@ static void decode_expression(struct decoder *decoder, const struct doc *node,
     requirement->name = "";
     if (!decode_map(decoder, node))
         return;
-    requirement->name = decode_string(decoder, decode_need(decoder, node, "key"));
+    bool whole = fields_decode(decoder, node, requirement_fields, requirement);
+    bool wanted =
+        requirement->relation == LABEL_IS_ONE_OF || requirement->relation == LABEL_IS_NONE_OF;
     if (!*requirement->name)
         decode_error(decoder, node, object_field_empty, .field = "key");
-    const struct doc *word = decode_need(decoder, node, "operator");
-    uint32_t errors = decoder->error_count;
-    requirement->relation = (enum label_relation)decode_word(decoder, word, operators);
-    if (word && errors == decoder->error_count)
-        decode_values(decoder, node, requirement);
+    if (whole && wanted != (requirement->value_count > 0))
+        decode_error(decoder, node, object_selector_values_wrong);
 }
 
 static void decode_match_label(struct decoder *decoder, const struct doc *label,
@@ -65,97 +73,46 @@ static void decode_match_label(struct decoder *decoder, const struct doc *label,
     requirement->value_count = 1;
 }
 
-static void decode_selector(struct decoder *decoder, const struct doc *node,
-                            struct object_selector *selector)
+static bool decode_selector(struct decoder *decoder, const struct doc *node,
+                            const struct field *field, void *base)
 {
+    struct object_selector *selector = base;
+    (void)field;
     if (!decode_map(decoder, node))
-        return;
+        return true;
     const struct doc *labels = decode_map(decoder, doc_get(node, "matchLabels"));
     const struct doc *expressions = decode_list(decoder, doc_get(node, "matchExpressions"));
     size_t room = (labels ? labels->count : 0) + (expressions ? expressions->count : 0);
     if (room > LABEL_SELECTOR_MAX_REQUIREMENTS) {
         decode_error(decoder, node, object_list_too_long, .max = LABEL_SELECTOR_MAX_REQUIREMENTS,
                      .what = "requirements");
-        return;
+        return true;
     }
     struct label_requirement *requirements = decode_alloc(decoder, room, sizeof(*requirements));
     if (!requirements)
-        return;
+        return true;
     doc_each(label, labels)
         decode_match_label(decoder, label, &requirements[selector->requirement_count++]);
     doc_each(expression, expressions)
         decode_expression(decoder, expression, &requirements[selector->requirement_count++]);
     selector->requirements = requirements;
-}
-
-struct object_selectors decode_selectors(struct decoder *decoder, const struct doc *node)
-{
-    struct object_selectors selectors = { 0 };
-    const struct doc *list = decode_list(decoder, node);
-    struct object_selector *items = decode_alloc(decoder, list ? list->count : 0, sizeof(*items));
-    if (!items)
-        return selectors;
-    doc_each(item, list)
-        decode_selector(decoder, item, &items[selectors.count++]);
-    selectors.items = items;
-    return selectors;
-}
-
-static bool requirement_equal(const struct label_requirement *a, const struct label_requirement *b)
-{
-    if (!text_equal(a->name, b->name) || a->relation != b->relation ||
-        a->value_count != b->value_count)
-        return false;
-    for (size_t i = 0; i < a->value_count; i++) {
-        if (!text_equal(a->values[i], b->values[i]))
-            return false;
-    }
     return true;
 }
 
-bool selectors_equal(const struct object_selectors *a, const struct object_selectors *b)
+static void encode_selector(struct json *json, const struct field *field, const void *base)
 {
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct object_selector *left = &a->items[i], *right = &b->items[i];
-        if (left->requirement_count != right->requirement_count)
-            return false;
-        for (size_t j = 0; j < left->requirement_count; j++) {
-            if (!requirement_equal(&left->requirements[j], &right->requirements[j]))
-                return false;
-        }
-    }
-    return true;
+    (void)field;
+    fields_encode_map(json, NULL, selector_fields, true, base);
 }
 
-static void encode_requirement(struct json *json, const struct label_requirement *requirement)
+static bool selector_equal(const struct field *field, const void *a, const void *b)
 {
-    json_begin_object(json, NULL);
-    json_string(json, "key", requirement->name);
-    json_string(json, "operator", operators[requirement->relation]);
-    json_begin_array(json, "values");
-    for (size_t i = 0; i < requirement->value_count; i++)
-        json_string(json, NULL, requirement->values[i]);
-    json_end_array(json);
-    json_end_object(json);
+    (void)field;
+    return fields_equal(selector_fields, a, b);
 }
 
-void encode_selectors(struct json *json, const char *key, const struct object_selectors *selectors)
-{
-    if (selectors->count == 0)
-        return;
-    json_begin_array(json, key);
-    for (size_t i = 0; i < selectors->count; i++) {
-        json_begin_object(json, NULL);
-        json_begin_array(json, "matchExpressions");
-        for (size_t j = 0; j < selectors->items[i].requirement_count; j++)
-            encode_requirement(json, &selectors->items[i].requirements[j]);
-        json_end_array(json);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
+static const struct field_type selector_type = { decode_selector, selector_equal, encode_selector };
+const struct field selector_items[] = { { .type = &selector_type }, END(NULL) };
 
 bool object_selectors_match(const struct object_selectors *selectors, const struct label *labels,
                             size_t count)

@@ -74,17 +74,24 @@ static bool decode_fields_map(struct decoder *decoder, const struct doc *node,
                               const struct field *field, void *base)
 {
     const struct doc *map = decode_map(decoder, node);
+    if (field->size)
+        *(bool *)field_member(field, base) = map != NULL;
     return (map || !field->required) && fields_decode(decoder, map, field->fields, base);
+}
+
+static bool is_there(const struct field *field, const void *base)
+{
+    return field->required || (field->size && *(const bool *)field_at(field, base));
 }
 
 static bool map_equal(const struct field *field, const void *a, const void *b)
 {
-    return fields_equal(field->fields, a, b);
+    return is_there(field, a) == is_there(field, b) && fields_equal(field->fields, a, b);
 }
 
 static void encode_map(struct json *json, const struct field *field, const void *base)
 {
-    fields_encode_map(json, field->key, field->fields, field->required, base);
+    fields_encode_map(json, field->key, field->fields, is_there(field, base), base);
 }
 
 const struct field_type field_map = { decode_fields_map, map_equal, encode_map };

@@ -78,11 +78,12 @@ extern const struct field_type field_protocol;
 extern const struct field_type field_ip, field_cidr, field_prefix;
 /* An annotation that is a number; words[0] says how another one is taken. */
 extern const struct field_type field_annotated_number;
-/* A map of fields of the same structure; a list. A required list may not be empty. */
+/* A map of fields of the same structure; its MEMBER(), if any, is whether it is there. A list: one
+ * that is required may not be empty. */
 extern const struct field_type field_map, field_list;
 
-/* The item of a list of texts, of addresses, of CIDRs. */
-extern const struct field text_items[], ip_items[], cidr_items[];
+/* The items of a list of texts, of addresses, of CIDRs; of selectors (object_selector.h). */
+extern const struct field text_items[], ip_items[], cidr_items[], selector_items[];
 
 /* Equality of kinds' own types: of a flag, a word or a number; of a text, NULL or not. */
 bool field_numbers_equal(const struct field *field, const void *a, const void *b);

@@ -34,9 +34,6 @@ struct field_rule {
 #define ADDRESSES                                                        \
     "clusterIP clusterIPs externalIPs loadBalancerIP loadBalancerClass " \
     "loadBalancerSourceRanges allocateLoadBalancerNodePorts ipFamilies ipFamilyPolicy"
-#define ADVERTISED \
-    "ipAddressPools ipAddressPoolSelectors serviceSelectors nodeSelectors preferredNodeSelectors"
-
 #define METADATA                                                                                   \
     "annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers "       \
     "generateName generation labels managedFields name namespace ownerReferences resourceVersion " \
@@ -72,16 +69,6 @@ static const struct field_rule rules[] = {
     { "Egress", "spec",
       "destinations replicas strategy template sessionAffinity sessionAffinityConfig "
       "podDisruptionBudget fouSourcePortAuto" },
-    { "IPAddressPool", "", "apiVersion kind metadata spec status" },
-    { "IPAddressPool", "spec", "addresses autoAssign avoidBuggyIPs serviceAllocation" },
-    { "IPAddressPool", "spec.serviceAllocation",
-      "priority namespaces namespaceSelectors serviceSelectors" },
-    { "BGPAdvertisement", "", "apiVersion kind metadata spec status" },
-    { "BGPAdvertisement", "spec",
-      ADVERTISED
-      " communities localPref asPathPrepend peers aggregationLength aggregationLengthV6" },
-    { "L2Advertisement", "", "apiVersion kind metadata spec status" },
-    { "L2Advertisement", "spec", ADVERTISED " interfaces" },
 };
 
 /* A map of a kind: its place, and what it may have; PLACES_MAX of one kind. */

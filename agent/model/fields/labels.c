@@ -113,3 +113,34 @@ const struct field_type field_label_or_null = { decode_label_or_null, field_text
                                                 encode_label_or_null };
 const struct field_type field_label_flag = { decode_presence, field_numbers_equal,
                                              encode_presence };
+
+static bool decode_all(struct decoder *decoder, const struct doc *node, const struct field *field,
+                       void *base)
+{
+    const struct label **labels = field_member(field, base);
+    *labels = decode_label_map(decoder, node, (uint32_t *)((char *)base + field->count));
+    return true;
+}
+
+static uint32_t count_of(const struct field *field, const void *base)
+{
+    return *(const uint32_t *)((const char *)base + field->count);
+}
+
+static const struct label *labels_of(const struct field *field, const void *base)
+{
+    return *(const struct label *const *)field_at(field, base);
+}
+
+static bool all_equal(const struct field *field, const void *a, const void *b)
+{
+    return labels_equal(labels_of(field, a), count_of(field, a), labels_of(field, b),
+                        count_of(field, b));
+}
+
+static void encode_all(struct json *json, const struct field *field, const void *base)
+{
+    encode_labels(json, labels_of(field, base), count_of(field, base));
+}
+
+const struct field_type field_labels = { decode_all, all_equal, encode_all };
