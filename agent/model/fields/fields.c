@@ -65,10 +65,6 @@ static const struct field_rule rules[] = {
       "nodeName nodeSelector hostNetwork hostname hostnameOverride hostPID hostIPC hostUsers "
       "hostAliases" },
     { "Pod", "status", "podIP podIPs hostIP hostIPs phase reason message" },
-    { "Egress", "", "apiVersion kind metadata spec status" },
-    { "Egress", "spec",
-      "destinations replicas strategy template sessionAffinity sessionAffinityConfig "
-      "podDisruptionBudget fouSourcePortAuto" },
 };
 
 /* A map of a kind: its place, and what it may have; PLACES_MAX of one kind. */
