@@ -107,7 +107,7 @@ static const struct field subnet_fields[] = {
 
 static const struct field pool_spec[] = {
     { "blockSizeBits", &field_number, MEMBER(struct address_pool, block_size_bits),
-      .max = BLOCK_SIZE_BITS_MAX, .fallback = BLOCK_SIZE_BITS_DEFAULT },
+      .max = BLOCK_SIZE_BITS_MAX, .fallback = BLOCK_SIZE_BITS_DEFAULT, .written = true },
     { "subnets", &field_list, ITEMS(struct address_pool, subnets, subnet_count),
       .fields = subnet_fields, .required = true, .decode = decode_subnets },
     END(""),

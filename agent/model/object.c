@@ -122,6 +122,7 @@ static struct object *decode_pass(struct decoder *decoder, enum kind kind,
         return NULL;
     uint32_t column;
     doc_where(document, document->root, &object->line, &column);
+    decoder->object = object;
     object->kind = kind;
     object->arena = decoder->arena;
     object->file = decode_keep(decoder, document->file ? document->file : "");

@@ -38,6 +38,8 @@ struct decoder {
     struct faults *errors, *warnings;
     uint32_t error_count, warning_count;
     struct arena *arena;
+    const struct object *object; /* what is decoded, as far as it is */
+    const struct doc *map;       /* what the field that is decoded is in (field.h); NULL: nothing */
     size_t array_bytes, string_bytes; /* taken so far, as the arena rounds them */
     char *strings;                    /* where the next string goes; NULL: they stay borrowed */
     bool silent;                      /* warnings are known already */

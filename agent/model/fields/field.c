@@ -31,6 +31,7 @@ bool fields_decode(struct decoder *decoder, const struct doc *map, const struct 
                    void *base)
 {
     for (; !is_end(fields); fields++) {
+        decoder->map = map;
         if (!decode_field(decoder, map, fields, base))
             return false;
     }
@@ -150,7 +151,7 @@ static void encode_items(struct json *json, const struct field *field, const voi
 {
     const char *item = items_of(field, base);
     size_t count = count_of(field, base);
-    if (count == 0 && !field->required)
+    if (count == 0 && !field->required && !field->written)
         return;
     json_begin_array(json, field->key);
     for (; count > 0; count--, item += field->size) {

@@ -36,10 +36,12 @@ struct field {
     bool (*decode)(struct decoder *decoder, const struct doc *node, const struct field *field,
                    void *base); /* in place of the type's */
     bool required;              /* an error where it is absent; always written */
+    bool written;               /* always written, even if it is the fallback */
     int64_t min, max;           /* of numbers; of prefixes, min is the family */
     int64_t fallback;           /* where it is absent, and then it is not written */
     const char *const *words;   /* NULL ends them */
     const struct field *fields; /* of the map, or of a list's items */
+    size_t beside;              /* of a label that means something by itself, BESIDE() */
     bool listed;                /* these are items, even if the member is no list */
     const char *others;         /* END() */
 };
@@ -49,6 +51,10 @@ struct field {
 #define ITEMS(structure, items, number)                                                \
     .offset = offsetof(structure, items), .size = sizeof(*((structure *)NULL)->items), \
     .count = offsetof(structure, number), .count_size = sizeof(((structure *)NULL)->number)
+
+/* Of a label: what has all labels, which is cut where there are too many. */
+#define BESIDE(structure, labels, number) \
+    .beside = offsetof(structure, labels), .count = offsetof(structure, number)
 
 /* The end of a table. `words`: what else the map may have, with blanks between; NULL: anything. */
 #define END(words)        \

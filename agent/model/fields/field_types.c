@@ -33,7 +33,7 @@ bool field_texts_equal(const struct field *field, const void *a, const void *b)
 static void encode_kept_text(struct json *json, const struct field *field, const void *base)
 {
     const char *text = text_at(field, base);
-    if (*text || field->required || !field->key)
+    if (*text || field->required || field->written || !field->key)
         json_string(json, field->key, text);
 }
 
@@ -91,7 +91,7 @@ bool field_numbers_equal(const struct field *field, const void *a, const void *b
 /* Whether it says more than its absence would. */
 static bool is_written(const struct field *field, const void *base)
 {
-    return field->required || number_at(field, base) != field->fallback;
+    return field->required || field->written || number_at(field, base) != field->fallback;
 }
 
 static bool decode_flag(struct decoder *decoder, const struct doc *node, const struct field *field,

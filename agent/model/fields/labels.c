@@ -82,15 +82,29 @@ static bool decode_label_or_null(struct decoder *decoder, const struct doc *node
     return true;
 }
 
+static uint32_t count_of(const struct field *field, const void *base)
+{
+    return *(const uint32_t *)((const char *)base + field->count);
+}
+
+/* Whether it was written with all labels. Of more than are kept it may be missing there. */
+static bool is_among_all(const struct field *field, const void *base)
+{
+    const void *labels = (const char *)base + field->beside;
+    return field->beside &&
+           labels_have(*(const struct label *const *)labels, count_of(field, base), field->key);
+}
+
 static void encode_label(struct json *json, const struct field *field, const void *base)
 {
-    encode_text(json, field->key, *(const char *const *)field_at(field, base));
+    if (!is_among_all(field, base))
+        encode_text(json, field->key, *(const char *const *)field_at(field, base));
 }
 
 static void encode_label_or_null(struct json *json, const struct field *field, const void *base)
 {
     const char *text = *(const char *const *)field_at(field, base);
-    if (text)
+    if (text && !is_among_all(field, base))
         json_string(json, field->key, text);
 }
 
@@ -104,7 +118,7 @@ static bool decode_presence(struct decoder *decoder, const struct doc *node,
 
 static void encode_presence(struct json *json, const struct field *field, const void *base)
 {
-    if (*(const bool *)field_at(field, base))
+    if (*(const bool *)field_at(field, base) && !is_among_all(field, base))
         json_string(json, field->key, "");
 }
 
@@ -120,11 +134,6 @@ static bool decode_all(struct decoder *decoder, const struct doc *node, const st
     const struct label **labels = field_member(field, base);
     *labels = decode_label_map(decoder, node, (uint32_t *)((char *)base + field->count));
     return true;
-}
-
-static uint32_t count_of(const struct field *field, const void *base)
-{
-    return *(const uint32_t *)((const char *)base + field->count);
 }
 
 static const struct label *labels_of(const struct field *field, const void *base)

@@ -46,12 +46,26 @@ static void take_addresses(struct decoder *decoder, const struct doc *list, bool
     }
 }
 
+static const struct field address_fields[] = { END("ip hostname nodeName targetRef") };
+
+static const struct field subset_fields[] = {
+    { "addresses", .fields = address_fields, .listed = true },
+    { "ports", &field_list, ITEMS(struct endpoint_slice, ports, port_count),
+      .fields = slice_port_fields },
+    END("notReadyAddresses"),
+};
+
+static const struct field fields[] = {
+    { "subsets", .fields = subset_fields, .listed = true },
+    END("apiVersion kind metadata"),
+};
+
 static void decode_subset(struct decoder *decoder, const struct doc *subset,
                           struct endpoint_slice *slice)
 {
     const struct doc *good = decode_list(decoder, doc_get(subset, "addresses"));
     const struct doc *rest = decode_list(decoder, doc_get(subset, "notReadyAddresses"));
-    const struct doc *ports = decode_list(decoder, doc_get(subset, "ports"));
+    const struct doc *ports = doc_get(subset, "ports");
     struct endpoint *endpoints = decode_alloc(
         decoder, (good ? good->count : 0) + (rest ? rest->count : 0), sizeof(*endpoints));
     slice->port_count = slice->endpoint_count = 0;
@@ -60,9 +74,9 @@ static void decode_subset(struct decoder *decoder, const struct doc *subset,
         take_addresses(decoder, rest, false, slice, endpoints);
     }
     slice->endpoints = endpoints;
-    doc_each(port, ports)
+    doc_each(port, ports && ports->type == DOC_LIST ? ports : NULL)
         (void)decode_need(decoder, decode_map(decoder, port), "port");
-    slice_decode_ports(decoder, ports, slice);
+    (void)fields_decode(decoder, subset, subset_fields, slice);
 }
 
 /* Of the whole every subset is decoded, each over the one before. */
@@ -109,6 +123,7 @@ static const struct kind_row row = {
     .name = "Endpoints",
     .namespaced = true,
     .size = sizeof(struct endpoint_slice),
+    .fields = fields,
     .decode = decode,
 };
 
@@ -159,10 +174,13 @@ int endpoints_decode(const struct document *document, endpoints_give_fn give, vo
 {
     if (!counts(document->root))
         return 0;
-    int r = give_slice(document, PART_WHOLE, give, context, errors, warnings);
     const struct doc *subsets = doc_get(document->root, "subsets");
-    const uint32_t last = subsets ? part_of(subsets->count - 1, true) : 0;
-    for (uint32_t part = 1; r == 0 && part <= last && subsets->count > 0; part++)
-        r = give_slice(document, part, give, context, errors, warnings);
-    return r < 0 ? r : 1;
+    const uint32_t last =
+        subsets && subsets->count ? part_of(subsets->count - 1, true) : PART_WHOLE;
+    for (uint32_t part = PART_WHOLE; part <= last; part++) {
+        int r = give_slice(document, part, give, context, errors, warnings);
+        if (r < 0)
+            return r;
+    }
+    return 1;
 }

@@ -2,9 +2,8 @@
 /* What EndpointSlices and Endpoints have in common. Private to model/. */
 #pragma once
 
-#include "model/fields/decode.h"
+#include "model/fields/field.h"
 #include "model/services/endpoint_slice.h"
 
-/* The ports of a list, which may be NULL. */
-void slice_decode_ports(struct decoder *decoder, const struct doc *list,
-                        struct endpoint_slice *slice);
+/* The fields of a slice's ports. */
+extern const struct field slice_port_fields[];
