@@ -10,16 +10,13 @@
 
 #include "base/macro.h"
 #include "format/quote.h"
-#include "model/fields/decode.h"
 #include "model/fields/encode_member.h"
 #include "model/fields/equal.h"
 #include "model/fields/labels.h"
 #include "model/fields/spelling.h"
 #include "model/kind.h"
 
-#define ZONE    "topology.kubernetes.io/zone"
-#define EXCLUDE "node.kubernetes.io/exclude-from-external-load-balancers"
-#define PRETEND "kube-service-exporter.github.com/pretend-ready-until"
+#define LEAVING "ToBeDeletedByClusterAutoscaler" /* a taint */
 
 static bool is_word(struct decoder *decoder, const struct doc *node, const char *word)
 {
@@ -52,13 +49,16 @@ static void check_type(struct decoder *decoder, const struct doc *type)
     }
 }
 
-static void decode_addresses(struct decoder *decoder, const struct doc *status, struct node *node)
+static bool decode_addresses(struct decoder *decoder, const struct doc *member,
+                             const struct field *field, void *base)
 {
-    const struct doc *list = decode_list(decoder, doc_get(status, "addresses"));
+    struct node *node = base;
+    const struct doc *list = decode_list(decoder, member);
     struct ip *addresses = decode_alloc(decoder, list ? list->count : 0, sizeof(*addresses));
     bool *internals = decode_alloc(decoder, list ? list->count : 0, sizeof(*internals));
+    (void)field;
     if (!addresses || !internals)
-        return;
+        return true;
     node->addresses = addresses;
     node->internal = internals;
     doc_each(entry, list) {
@@ -75,29 +75,58 @@ static void decode_addresses(struct decoder *decoder, const struct doc *status, 
         if (internal)
             keep_primary(node, ip);
     }
+    return true;
 }
 
-static void decode_pod_nets(struct decoder *decoder, const struct doc *spec, struct node *node)
+static bool addresses_equal(const struct field *field, const void *a, const void *b)
 {
-    const struct doc *list = decode_list(decoder, doc_get(spec, "podCIDRs"));
-    const struct doc *single = doc_get(spec, "podCIDR");
-    if (single && single->type == DOC_SCALAR && *single->text &&
-        (!list || !list->first || !text_equal(decode_text(decoder, list->first), single->text)))
-        decode_warning(decoder, single, node_pod_cidr_differs);
-    struct prefix *nets = decode_alloc(decoder, list ? list->count : 0, sizeof(*nets));
-    if (!nets)
-        return;
-    node->pod_nets = nets;
-    doc_each(entry, list) {
-        if (decode_cidr(decoder, entry, &nets[node->pod_net_count]))
-            node->pod_net_count++;
+    const struct node *left = a, *right = b;
+    (void)field;
+    return ips_equal(left->addresses, left->address_count, right->addresses,
+                     right->address_count) &&
+           (left->address_count == 0 ||
+            memcmp(left->internal, right->internal, left->address_count * sizeof(bool)) == 0);
+}
+
+static void encode_addresses(struct json *json, const struct field *field, const void *base)
+{
+    const struct node *node = base;
+    json_begin_array(json, field->key);
+    for (uint32_t i = 0; i < node->address_count; i++) {
+        json_begin_object(json, NULL);
+        json_string(json, "type", node->internal[i] ? "InternalIP" : "ExternalIP");
+        encode_ip(json, "address", &node->addresses[i]);
+        json_end_object(json);
     }
+    json_end_array(json);
+}
+
+static const struct field_type addresses_type = { decode_addresses, addresses_equal,
+                                                  encode_addresses };
+
+static const char *text_of(const struct doc *node)
+{
+    return node && node->type == DOC_SCALAR ? node->text : NULL;
+}
+
+static bool decode_pod_nets(struct decoder *decoder, const struct doc *list,
+                            const struct field *field, void *base)
+{
+    const struct doc *single = doc_get(decoder->map, "podCIDR");
+    const struct doc *first = list && list->type == DOC_LIST ? list->first : NULL;
+    const char *text = text_of(single);
+    if (text && *text && !text_equal(text_of(first), text))
+        decode_warning(decoder, single, node_pod_cidr_differs);
+    return field_list.decode(decoder, list, field, base);
 }
 
 /* In one walk, so that what is wrong with the list is told once. */
-static void decode_conditions(struct decoder *decoder, const struct doc *status, struct node *node)
+static bool decode_conditions(struct decoder *decoder, const struct doc *list,
+                              const struct field *field, void *base)
 {
-    doc_each(entry, decode_list(decoder, doc_get(status, "conditions"))) {
+    struct node *node = base;
+    (void)field;
+    doc_each(entry, decode_list(decoder, list)) {
         if (!decode_map(decoder, entry))
             continue;
         const char *type = decode_text(decoder, doc_get(entry, "type"));
@@ -109,84 +138,15 @@ static void decode_conditions(struct decoder *decoder, const struct doc *status,
         node->ready |= !unavailable && is_true;
         node->ready_is_said |= !unavailable;
     }
+    return true;
 }
 
-static bool has_taint(struct decoder *decoder, const struct doc *spec, const char *taint)
+static bool conditions_equal(const struct field *field, const void *a, const void *b)
 {
-    bool found = false;
-    doc_each(entry, decode_list(decoder, doc_get(spec, "taints"))) {
-        if (decode_map(decoder, entry) && is_word(decoder, doc_get(entry, "key"), taint))
-            found = true;
-    }
-    return found;
-}
-
-static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
-{
-    struct node *node = (struct node *)object;
-    const struct doc *status = decode_map(decoder, doc_get(root, "status"));
-    const struct doc *spec = decode_map(decoder, doc_get(root, "spec"));
-    decode_addresses(decoder, status, node);
-    decode_pod_nets(decoder, spec, node);
-    node->labels = decode_labels(decoder, &node->label_count);
-    const char *zone = decode_label(decoder, ZONE);
-    node->zone = decode_keep(decoder, zone ? zone : "");
-    node->excluded = decode_label(decoder, EXCLUDE) != NULL;
-    decode_conditions(decoder, status, node);
-    node->unschedulable = decode_bool(decoder, doc_get(spec, "unschedulable"), false);
-    node->pretend_ready_until =
-        decode_keep(decoder, decode_text(decoder, decode_annotation(decoder, PRETEND)));
-    node->to_be_deleted = has_taint(decoder, spec, "ToBeDeletedByClusterAutoscaler");
-}
-
-static bool addresses_equal(const struct node *a, const struct node *b)
-{
-    return ips_equal(a->addresses, a->address_count, b->addresses, b->address_count) &&
-           (a->address_count == 0 ||
-            memcmp(a->internal, b->internal, a->address_count * sizeof(*a->internal)) == 0);
-}
-
-static bool equal(const struct object *a, const struct object *b)
-{
-    const struct node *left = to_node(a), *right = to_node(b);
-    return left->excluded == right->excluded &&
-           left->network_unavailable == right->network_unavailable &&
-           left->to_be_deleted == right->to_be_deleted && left->ready == right->ready &&
-           left->ready_is_said == right->ready_is_said &&
-           left->unschedulable == right->unschedulable &&
-           text_equal(left->pretend_ready_until, right->pretend_ready_until) &&
-           text_equal(left->zone, right->zone) &&
-           labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
-           ip_equal(&left->primary_v4, &right->primary_v4) &&
-           ip_equal(&left->primary_v6, &right->primary_v6) && addresses_equal(left, right) &&
-           prefixes_equal(left->pod_nets, left->pod_net_count, right->pod_nets,
-                          right->pod_net_count);
-}
-
-/* Of more labels than are kept, those that mean something by themselves are written beside them. */
-static void encode_metadata(const struct object *object, struct json *json)
-{
-    const struct node *node = to_node(object);
-    json_begin_object(json, "labels");
-    encode_labels(json, node->labels, node->label_count);
-    if (!labels_have(node->labels, node->label_count, ZONE))
-        encode_text(json, ZONE, node->zone);
-    if (node->excluded && !labels_have(node->labels, node->label_count, EXCLUDE))
-        json_string(json, EXCLUDE, "");
-    json_end_object(json);
-    if (node->pretend_ready_until) {
-        json_begin_object(json, "annotations");
-        json_string(json, PRETEND, node->pretend_ready_until);
-        json_end_object(json);
-    }
-}
-
-static void encode_address(const struct node *node, uint32_t i, struct json *json)
-{
-    json_begin_object(json, NULL);
-    json_string(json, "type", node->internal[i] ? "InternalIP" : "ExternalIP");
-    encode_ip(json, "address", &node->addresses[i]);
-    json_end_object(json);
+    const struct node *left = a, *right = b;
+    (void)field;
+    return left->network_unavailable == right->network_unavailable && left->ready == right->ready &&
+           left->ready_is_said == right->ready_is_said;
 }
 
 static void encode_condition(struct json *json, const char *condition, bool is_true)
@@ -197,41 +157,87 @@ static void encode_condition(struct json *json, const char *condition, bool is_t
     json_end_object(json);
 }
 
-static void encode_rest(const struct object *object, struct json *json)
+static void encode_conditions(struct json *json, const struct field *field, const void *base)
 {
-    const struct node *node = to_node(object);
-    json_begin_object(json, "spec");
-    encode_prefixes(json, "podCIDRs", node->pod_nets, node->pod_net_count);
-    json_begin_array(json, "taints");
-    if (node->to_be_deleted) {
-        json_begin_object(json, NULL);
-        json_string(json, "key", "ToBeDeletedByClusterAutoscaler");
-        json_end_object(json);
-    }
-    json_end_array(json);
-    encode_flag(json, "unschedulable", node->unschedulable);
-    json_end_object(json);
-    json_begin_object(json, "status");
-    json_begin_array(json, "addresses");
-    for (uint32_t i = 0; i < node->address_count; i++)
-        encode_address(node, i, json);
-    json_end_array(json);
-    json_begin_array(json, "conditions");
+    const struct node *node = base;
+    json_begin_array(json, field->key);
     if (node->network_unavailable)
         encode_condition(json, "NetworkUnavailable", true);
     if (node->ready_is_said)
         encode_condition(json, "Ready", node->ready);
     json_end_array(json);
-    json_end_object(json);
 }
+
+static const struct field_type conditions_type = { decode_conditions, conditions_equal,
+                                                   encode_conditions };
+
+static bool decode_taints(struct decoder *decoder, const struct doc *list,
+                          const struct field *field, void *base)
+{
+    bool *to_be_deleted = field_member(field, base);
+    doc_each(entry, decode_list(decoder, list)) {
+        if (decode_map(decoder, entry) && is_word(decoder, doc_get(entry, "key"), LEAVING))
+            *to_be_deleted = true;
+    }
+    return true;
+}
+
+static void encode_taints(struct json *json, const struct field *field, const void *base)
+{
+    if (!to_node(base)->to_be_deleted)
+        return;
+    json_begin_array(json, field->key);
+    json_begin_object(json, NULL);
+    json_string(json, "key", LEAVING);
+    json_end_object(json);
+    json_end_array(json);
+}
+
+static const struct field_type taints_type = { decode_taints, field_numbers_equal, encode_taints };
+
+static const struct field labels[] = {
+    { NULL, &field_labels, ITEMS(struct node, labels, label_count) },
+    { "topology.kubernetes.io/zone", &field_label, MEMBER(struct node, zone),
+      BESIDE(struct node, labels, label_count) },
+    { "node.kubernetes.io/exclude-from-external-load-balancers", &field_label_flag,
+      MEMBER(struct node, excluded), BESIDE(struct node, labels, label_count) },
+    END(NULL),
+};
+
+static const struct field annotations[] = {
+    { "kube-service-exporter.github.com/pretend-ready-until", &field_text_or_null,
+      MEMBER(struct node, pretend_ready_until) },
+    END(NULL),
+};
+
+static const struct field spec[] = {
+    { "podCIDRs", &field_list, ITEMS(struct node, pod_nets, pod_net_count), .fields = cidr_items,
+      .decode = decode_pod_nets },
+    { "taints", &taints_type, MEMBER(struct node, to_be_deleted) },
+    { "unschedulable", &field_flag, MEMBER(struct node, unschedulable) },
+    END("podCIDR providerID externalID configSource"),
+};
+
+static const struct field address_fields[] = { END("type address") };
+
+static const struct field status[] = {
+    { "addresses", &addresses_type, .fields = address_fields, .listed = true },
+    { "conditions", &conditions_type },
+    END(NULL),
+};
+
+static const struct field fields[] = {
+    { "spec", &field_map, .fields = spec },
+    { "status", &field_map, .fields = status },
+    END("apiVersion kind metadata"),
+};
 
 const struct kind_row node_kind = {
     .api_version = "v1",
     .name = "Node",
     .identified = true,
     .size = sizeof(struct node),
-    .decode = decode,
-    .equal = equal,
-    .encode_metadata = encode_metadata,
-    .encode_rest = encode_rest,
+    .labels = labels,
+    .annotations = annotations,
+    .fields = fields,
 };

@@ -17,27 +17,11 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "format/quote.h"
-#include "model/fields/decode.h"
-#include "model/fields/encode_member.h"
 #include "model/fields/equal.h"
 #include "model/fields/labels.h"
 #include "model/kind.h"
 
 #define EGRESS_PREFIX "egress.coil.cybozu.com/"
-
-static void decode_ips(struct decoder *decoder, const struct doc *status, struct pod *pod)
-{
-    const struct doc *list = decode_list(decoder, doc_get(status, "podIPs"));
-    struct ip *ips = decode_alloc(decoder, list ? list->count : 0, sizeof(*ips));
-    if (!ips)
-        return;
-    pod->ips = ips;
-    doc_each(entry, list) {
-        if (decode_map(decoder, entry) &&
-            decode_ip(decoder, doc_get(entry, "ip"), &ips[pod->ip_count]))
-            pod->ip_count++;
-    }
-}
 
 int egress_ref_cmp(const void *a, const void *b)
 {
@@ -145,19 +129,13 @@ static void decode_egresses(struct decoder *decoder, const struct doc *root, str
 
 static void decode_pod(struct decoder *decoder, const struct doc *root, struct object *object)
 {
-    struct pod *pod = (struct pod *)object;
-    const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
-    const struct doc *status = decode_map(decoder, doc_get(root, "status"));
-    const char *phase = decode_text(decoder, doc_get(status, "phase"));
-    pod->node_name = decode_string(decoder, doc_get(spec, "nodeName"));
-    pod->host_network = decode_bool(decoder, doc_get(spec, "hostNetwork"), false);
-    pod->finished = text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
-    decode_ips(decoder, status, pod);
-    decode_egresses(decoder, root, pod);
+    decode_egresses(decoder, root, (struct pod *)object);
 }
 
-static bool egresses_equal(const struct pod *left, const struct pod *right)
+static bool egresses_equal(const struct field *field, const void *a, const void *b)
 {
+    const struct pod *left = a, *right = b;
+    (void)field;
     if (left->egress_count != right->egress_count || left->bad_egress != right->bad_egress)
         return false;
     for (uint32_t i = 0; i < left->egress_count; i++) {
@@ -167,23 +145,12 @@ static bool egresses_equal(const struct pod *left, const struct pod *right)
     return true;
 }
 
-static bool pod_equal(const struct object *a, const struct object *b)
-{
-    const struct pod *left = to_pod(a), *right = to_pod(b);
-    return text_equal(left->node_name, right->node_name) &&
-           left->host_network == right->host_network && left->finished == right->finished &&
-           ips_equal(left->ips, left->ip_count, right->ips, right->ip_count) &&
-           egresses_equal(left, right);
-}
-
 /* What can't be an Egress's name is not kept, but read back as the same: an annotation for no
  * namespace. */
-static void encode_annotations(const struct object *object, struct json *json)
+static void encode_egresses(struct json *json, const struct field *field, const void *base)
 {
-    const struct pod *pod = to_pod(object);
-    if (pod->egress_count == 0 && !pod->bad_egress)
-        return;
-    json_begin_object(json, "annotations");
+    const struct pod *pod = base;
+    (void)field;
     if (pod->bad_egress)
         json_string(json, EGRESS_PREFIX, "");
     for (uint32_t i = 0; i < pod->egress_count;) {
@@ -198,72 +165,91 @@ static void encode_annotations(const struct object *object, struct json *json)
         json_string(json, text_str(&key), text_str(&names));
         json->out->failed |= key.failed || names.failed;
     }
-    json_end_object(json);
 }
 
-static void encode_pod(const struct object *object, struct json *json)
+/* They are read when it is known whether the pod is in the host's network. */
+static const struct field_type egresses_type = { NULL, egresses_equal, encode_egresses };
+
+static bool decode_phase(struct decoder *decoder, const struct doc *node, const struct field *field,
+                         void *base)
 {
-    const struct pod *pod = to_pod(object);
-    json_begin_object(json, "spec");
-    encode_text(json, "nodeName", pod->node_name);
-    encode_flag(json, "hostNetwork", pod->host_network);
-    json_end_object(json);
-    json_begin_object(json, "status");
-    if (pod->finished)
-        json_string(json, "phase", "Succeeded");
-    json_begin_array(json, "podIPs");
-    for (uint32_t i = 0; i < pod->ip_count; i++) {
-        json_begin_object(json, NULL);
-        encode_ip(json, "ip", &pod->ips[i]);
-        json_end_object(json);
-    }
-    json_end_array(json);
-    json_end_object(json);
+    const char *phase = decode_text(decoder, node);
+    *(bool *)field_member(field, base) =
+        text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
+    return true;
 }
+
+static void encode_phase(struct json *json, const struct field *field, const void *base)
+{
+    if (to_pod(base)->finished)
+        json_string(json, field->key, "Succeeded");
+}
+
+static const struct field_type phase_type = { decode_phase, field_numbers_equal, encode_phase };
+
+static const struct field annotations[] = { { NULL, &egresses_type }, END(NULL) };
+
+static const struct field spec[] = {
+    { "nodeName", &field_text, MEMBER(struct pod, node_name) },
+    { "hostNetwork", &field_flag, MEMBER(struct pod, host_network) },
+    END("nodeSelector hostname hostnameOverride hostPID hostIPC hostUsers hostAliases"),
+};
+
+/* What is wrong with the rest is reported even where it is missing. */
+static bool decode_spec(struct decoder *decoder, const struct doc *node, const struct field *field,
+                        void *base)
+{
+    (void)field_map.decode(decoder, node, field, base);
+    return true;
+}
+
+static const struct field pod_ip_fields[] = { { "ip", &field_ip }, END(NULL) };
+
+static const struct field status[] = {
+    { "phase", &phase_type, MEMBER(struct pod, finished) },
+    { "podIPs", &field_list, ITEMS(struct pod, ips, ip_count), .fields = pod_ip_fields },
+    END("podIP hostIP hostIPs reason message"),
+};
+
+static const struct field pod_fields[] = {
+    { "spec", &field_map, .fields = spec, .required = true, .decode = decode_spec },
+    { "status", &field_map, .fields = status },
+    END("apiVersion kind metadata"),
+};
 
 const struct kind_row pod_kind = {
     .api_version = "v1",
     .name = "Pod",
     .namespaced = true,
     .size = sizeof(struct pod),
+    .annotations = annotations,
+    .fields = pod_fields,
     .decode = decode_pod,
-    .equal = pod_equal,
-    .encode_metadata = encode_annotations,
-    .encode_rest = encode_pod,
 };
 
-static void decode_namespace(struct decoder *decoder, const struct doc *root, struct object *object)
+static bool decode_pool(struct decoder *decoder, const struct doc *node, const struct field *field,
+                        void *base)
 {
-    struct namespace *namespace = (struct namespace *)object;
-    const char *pool = decode_text(decoder, decode_annotation(decoder, "coil.cybozu.com/pool"));
-    (void)root;
-    namespace->pool = decode_keep(decoder, pool ? pool : "default");
-    namespace->labels = decode_labels(decoder, &namespace->label_count);
+    const char *pool = decode_text(decoder, node);
+    *(const char **)field_member(field, base) = decode_keep(decoder, pool ? pool : "default");
+    return true;
 }
 
-static bool namespace_equal(const struct object *a, const struct object *b)
-{
-    const struct namespace *left = to_namespace(a), *right = to_namespace(b);
-    return text_equal(left->pool, right->pool) &&
-           labels_equal(left->labels, left->label_count, right->labels, right->label_count);
-}
+static const struct field namespace_labels[] = {
+    { NULL, &field_labels, ITEMS(struct namespace, labels, label_count) },
+    END(NULL),
+};
 
-static void encode_namespace(const struct object *object, struct json *json)
-{
-    const struct namespace *namespace = to_namespace(object);
-    json_begin_object(json, "labels");
-    encode_labels(json, namespace->labels, namespace->label_count);
-    json_end_object(json);
-    json_begin_object(json, "annotations");
-    json_string(json, "coil.cybozu.com/pool", namespace->pool);
-    json_end_object(json);
-}
+static const struct field namespace_annotations[] = {
+    { "coil.cybozu.com/pool", &field_text, MEMBER(struct namespace, pool), .decode = decode_pool,
+      .written = true },
+    END(NULL),
+};
 
 const struct kind_row namespace_kind = {
     .api_version = "v1",
     .name = "Namespace",
     .size = sizeof(struct namespace),
-    .decode = decode_namespace,
-    .equal = namespace_equal,
-    .encode_metadata = encode_namespace,
+    .labels = namespace_labels,
+    .annotations = namespace_annotations,
 };

@@ -48,14 +48,6 @@ static const struct field_rule rules[] = {
     { "Service", "status", "loadBalancer conditions" },
     { "Service", "status.loadBalancer", "ingress" },
     { "Service", "status.loadBalancer.ingress.*", "ip ipMode hostname ports" },
-    { "Node", "", "apiVersion kind metadata spec status" },
-    { "Node", "spec", "podCIDR podCIDRs taints unschedulable providerID externalID configSource" },
-    { "Node", "status.addresses.*", "type address" },
-    { "Pod", "", "apiVersion kind metadata spec status" },
-    { "Pod", "spec",
-      "nodeName nodeSelector hostNetwork hostname hostnameOverride hostPID hostIPC hostUsers "
-      "hostAliases" },
-    { "Pod", "status", "podIP podIPs hostIP hostIPs phase reason message" },
 };
 
 /* A map of a kind: its place, and what it may have; PLACES_MAX of one kind. */
