@@ -3,9 +3,9 @@
  * The fields that objects may have; see fields.h.
  *
  * Nobody has looked at a manifest before us: an `externalTrafficpolicy` there would be read as
- * none, and its Service be open to what it was to be closed to. The table below has, for the maps
- * from which we read, all that Kubernetes knows there, so that a field of its own is not taken for
- * a misspelt one of another name.
+ * none, and its Service be open to what it was to be closed to. The kinds' tables (field.h) have,
+ * for the maps from which we read, all that Kubernetes knows there, so that a field of its own is
+ * not taken for a misspelt one of another name.
  *
  * The API server drops what it does not know of its own kinds, and of everybody's metadata: a field
  * that comes from it and is not in the table is one of a later Kubernetes, however it is spelt. So
@@ -22,38 +22,17 @@
 
 enum { WORD_MAX = 64, PATH_LEN = 80, PLACES_MAX = 12 };
 
-struct field_rule {
-    const char *kind;
-    const char *path; /* keys with dots between them, "*" for each of a list; "" is the root */
-    const char *words;
-};
-
-#define TRAFFIC                                                                          \
-    "externalTrafficPolicy internalTrafficPolicy sessionAffinity sessionAffinityConfig " \
-    "trafficDistribution topologyKeys publishNotReadyAddresses healthCheckNodePort"
-#define ADDRESSES                                                        \
-    "clusterIP clusterIPs externalIPs loadBalancerIP loadBalancerClass " \
-    "loadBalancerSourceRanges allocateLoadBalancerNodePorts ipFamilies ipFamilyPolicy"
-#define METADATA                                                                                   \
-    "annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers "       \
-    "generateName generation labels managedFields name namespace ownerReferences resourceVersion " \
-    "selfLink uid clusterName"
-
-static const struct field_rule rules[] = {
-    { "Service", "", "apiVersion kind metadata spec status" },
-    { "Service", "spec", "type externalName selector ports " TRAFFIC " " ADDRESSES },
-    { "Service", "spec.ports.*", "name protocol appProtocol port targetPort nodePort" },
-    { "Service", "spec.sessionAffinityConfig", "clientIP" },
-    { "Service", "spec.sessionAffinityConfig.clientIP", "timeoutSeconds" },
-    { "Service", "status", "loadBalancer conditions" },
-    { "Service", "status.loadBalancer", "ingress" },
-    { "Service", "status.loadBalancer.ingress.*", "ip ipMode hostname ports" },
+static const struct field metadata[] = {
+    END("annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers "
+        "generateName generation labels managedFields name namespace ownerReferences "
+        "resourceVersion selfLink uid clusterName"),
 };
 
 /* A map of a kind: its place, and what it may have; PLACES_MAX of one kind. */
 struct place {
     char path[PATH_LEN];
-    const struct field *fields; /* NULL: words only */
+    const struct field *fields;
+    size_t field_count;
     const char *words;
 };
 
@@ -68,7 +47,9 @@ static void add_places(struct places *places, const char *path, const struct fie
     const struct field *end = field_end(fields);
     if (end->others && places->count < PLACES_MAX) {
         struct place *place = &places->items[places->count++];
-        *place = (struct place){ .fields = fields, .words = end->others };
+        *place = (struct place){ .fields = fields,
+                                 .field_count = (size_t)(end - fields),
+                                 .words = end->others };
         (void)snprintf(place->path, sizeof(place->path), "%s", path);
     }
     for (; fields < end; fields++) {
@@ -107,8 +88,8 @@ static bool has_word(const char *words, const char *key)
 
 static bool has_field(const struct place *place, const char *key)
 {
-    for (const struct field *field = place->fields; field && field->key; field++) {
-        if (strcmp(field->key, key) == 0)
+    for (size_t i = 0; i < place->field_count; i++) {
+        if (place->fields[i].key && strcmp(place->fields[i].key, key) == 0)
             return true;
     }
     return has_word(place->words, key);
@@ -116,10 +97,11 @@ static bool has_field(const struct place *place, const char *key)
 
 static bool find_meant(const struct place *place, const char *key, char word[static WORD_MAX])
 {
-    for (const struct field *field = place->fields; field && field->key; field++) {
-        (void)snprintf(word, WORD_MAX, "%s", field->key);
-        if (spelled_like(key, word))
+    for (size_t i = 0; i < place->field_count; i++) {
+        if (place->fields[i].key && spelled_like(key, place->fields[i].key)) {
+            (void)snprintf(word, WORD_MAX, "%s", place->fields[i].key);
             return true;
+        }
     }
     for (const char *words = place->words; next_word(&words, word);) {
         if (spelled_like(key, word))
@@ -190,14 +172,8 @@ void fields_check(struct decoder *decoder, const struct kind_row *row)
     const bool written = decode_is_manifest(decoder);
     if (decoder->silent || (!written && !is_custom(row)))
         return;
-    struct places places = { .count = 1, .items = { { "metadata", NULL, METADATA } } };
-    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-        if (strcmp(rules[i].kind, row->name) != 0)
-            continue;
-        struct place *place = &places.items[places.count++];
-        (void)snprintf(place->path, sizeof(place->path), "%s", rules[i].path);
-        place->words = rules[i].words;
-    }
+    struct places places = { 0 };
+    add_places(&places, "metadata", metadata);
     if (row->fields)
         add_places(&places, "", row->fields);
     for (size_t i = written ? 0 : 1; i < places.count; i++) {

@@ -15,7 +15,6 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "model/fields/decode.h"
 #include "model/fields/digest.h"
 #include "model/fields/encode_member.h"
 #include "model/fields/equal.h"
@@ -28,13 +27,12 @@
 #include "model/services/service_request.h"
 #include "model/services/service_sense.h"
 
-#define PROXY_NAME "service.kubernetes.io/service-proxy-name"
-#define HEADLESS   "service.kubernetes.io/headless"
-
 enum { PORT_MAX = 65535, ROUTE_CLASS_MAX = 29 };
 
 static const char *const type_names[] = { "ClusterIP", "NodePort", "LoadBalancer", "ExternalName",
                                           NULL };
+static const char *const family_policies[] = { "SingleStack", "PreferDualStack", "RequireDualStack",
+                                               NULL };
 static const char *const policy_names[] = { "Cluster", "Local", NULL };
 
 const char *service_type_name(enum service_type type)
@@ -182,22 +180,30 @@ static void unite_addresses(struct decoder *decoder, struct gathered *gathered)
     gathered->count = kept;
 }
 
+/* A list's elements: those of another value, which its own field refuses, do not count. */
 static size_t list_count(const struct doc *list)
 {
-    return list ? list->count : 0;
+    return list && list->type == DOC_LIST ? list->count : 0;
 }
 
-static void decode_addresses(struct decoder *decoder, const struct doc *root,
-                             const struct doc *spec, struct service *service)
+static const struct doc *find_ingress(const struct decoder *decoder)
 {
-    const struct doc *cluster = decode_list(decoder, doc_get(spec, "clusterIPs"));
-    const struct doc *single = doc_get(spec, "clusterIP");
+    const struct doc *status = doc_get(decoder->document->root, "status");
+    return doc_get(doc_get(status, "loadBalancer"), "ingress");
+}
+
+/* All addresses, since they are one array. */
+static bool decode_addresses(struct decoder *decoder, const struct doc *node,
+                             const struct field *field, void *base)
+{
+    struct service *service = base;
+    const struct doc *single = doc_get(decoder->map, "clusterIP");
+    const struct doc *cluster = decode_list(decoder, node);
+    const struct doc *external = decode_list(decoder, doc_get(decoder->map, "externalIPs"));
+    const struct doc *ingress = decode_list(decoder, find_ingress(decoder));
+    (void)field;
     if (single && list_count(cluster) && !is_none(single))
         single = NULL;
-    const struct doc *external = decode_list(decoder, doc_get(spec, "externalIPs"));
-    const struct doc *status = decode_map(decoder, doc_get(root, "status"));
-    const struct doc *balancer = decode_map(decoder, doc_get(status, "loadBalancer"));
-    const struct doc *ingress = decode_list(decoder, doc_get(balancer, "ingress"));
     size_t room =
         list_count(cluster) + (single ? 1 : 0) + list_count(external) + list_count(ingress);
     struct gathered gathered = { .addresses =
@@ -214,20 +220,25 @@ static void decode_addresses(struct decoder *decoder, const struct doc *root,
     service->address_count = gathered.count;
     service->ingress_hostname = decode_keep(decoder, gathered.hostname);
     service->ingress_ports = gathered.ports;
-    service->unheeded =
-        decode_keep(decoder, decode_text(decoder, doc_get(balancer, SERVICE_UNHEEDED)));
     service->headless = gathered.none || (!gathered.cluster && service->type == SERVICE_CLUSTER_IP);
+    return true;
 }
 
-static void decode_port(struct decoder *decoder, const struct doc *node, struct service_port *port)
+static bool addresses_equal(const struct field *field, const void *a, const void *b)
 {
-    if (!decode_map(decoder, node))
-        return;
-    const struct doc *number = decode_need(decoder, node, "port");
-    port->name = decode_string(decoder, doc_get(node, "name"));
-    port->protocol = decode_protocol(decoder, doc_get(node, "protocol"));
-    port->port = (uint16_t)decode_int(decoder, number, 1, PORT_MAX, 0);
-    port->node_port = (uint16_t)decode_int(decoder, doc_get(node, "nodePort"), 0, PORT_MAX, 0);
+    const struct service *left = a, *right = b;
+    (void)field;
+    if (left->headless != right->headless || left->ingress_ports != right->ingress_ports ||
+        left->address_count != right->address_count ||
+        !text_equal(left->ingress_hostname, right->ingress_hostname))
+        return false;
+    for (uint32_t i = 0; i < left->address_count; i++) {
+        const struct service_address *one = &left->addresses[i], *other = &right->addresses[i];
+        if (address_cmp(one, other) != 0 || one->proxy_mode != other->proxy_mode ||
+            one->kept != other->kept)
+            return false;
+    }
+    return true;
 }
 
 /* The ports stand in the order of their nodes in `list`. */
@@ -247,145 +258,48 @@ static void refuse_duplicates(struct decoder *decoder, const struct doc *list,
     }
 }
 
-static void decode_ports(struct decoder *decoder, const struct doc *spec, struct service *service)
+static bool decode_ports(struct decoder *decoder, const struct doc *node, const struct field *field,
+                         void *base)
 {
-    const struct doc *node = doc_get(spec, "ports");
-    const struct doc *list = decode_list(decoder, node);
-    bool none = !node || (list && list->count == 0);
+    const struct service *service = base;
+    const bool none = !node || (node->type == DOC_LIST && node->count == 0);
     if (none && !service->headless && service->type != SERVICE_EXTERNAL_NAME)
-        decode_error(decoder, spec, service_ports_missing);
-
-    size_t count = list_count(list);
-    struct service_port *ports = decode_alloc(decoder, count, sizeof(*ports));
-    if (!ports)
-        return;
-    doc_each(port, list)
-        decode_port(decoder, port, &ports[port->index]);
-    refuse_duplicates(decoder, list, ports);
-    service->ports = ports;
-    service->port_count = list->count;
+        decode_error(decoder, decoder->map, service_ports_missing);
+    (void)field_list.decode(decoder, node, field, base);
+    if (service->port_count)
+        refuse_duplicates(decoder, node, service->ports);
+    return true;
 }
 
-static bool decode_announce(struct decoder *decoder)
+static bool decode_announce(struct decoder *decoder, const struct doc *node,
+                            const struct field *field, void *base)
 {
-    const struct doc *node = decode_annotation(decoder, "fingerpost.io/announce");
     const char *text = decode_text(decoder, node);
-    if (!text || strcmp(text, "true") == 0)
-        return true;
-    if (strcmp(text, "false") == 0)
-        return false;
-    decode_warning(decoder, node, object_flag_replaced, .taken = "true");
+    bool *announce = field_member(field, base);
+    *announce = !text || strcmp(text, "false") != 0;
+    if (text && *announce && strcmp(text, "true") != 0)
+        decode_warning(decoder, node, object_flag_replaced, .taken = "true");
     return true;
 }
 
-static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static void encode_announce(struct json *json, const struct field *field, const void *base)
 {
-    struct service *service = (struct service *)object;
-    const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
-    if (!spec)
-        return;
-    service->type = (enum service_type)decode_word(decoder, doc_get(spec, "type"), type_names);
-    decode_addresses(decoder, root, spec, service);
-    decode_ports(decoder, spec, service);
-    service->external_local =
-        decode_word(decoder, doc_get(spec, "externalTrafficPolicy"), policy_names) == 1;
-    service->internal_local =
-        decode_word(decoder, doc_get(spec, "internalTrafficPolicy"), policy_names) == 1;
-    service_balance_decode(decoder, spec, service);
-    service_idle_check(decoder, spec, service);
-    service_sense_check(decoder, spec, service);
-    service->load_balancer_class =
-        decode_keep(decoder, decode_text(decoder, doc_get(spec, "loadBalancerClass")));
-    service->proxy_name = decode_keep(decoder, decode_label(decoder, PROXY_NAME));
-    service->headless_label = decode_label(decoder, HEADLESS) != NULL;
-    service->announce = decode_announce(decoder);
-    service->route_class =
-        decode_annotated_number(decoder, decode_annotation(decoder, "fingerpost.io/route-class"), 0,
-                                ROUTE_CLASS_MAX, "no class");
-    service->labels = decode_labels(decoder, &service->label_count);
-    const char *egress;
-    service->digest = decode_is_of_egress(decoder, object, &egress) ? decode_digest(decoder) : 0;
-    service_request_decode(decoder, spec, &service->request);
-    service->exports = service_export_decode(decoder);
-    service_conditions_decode(decoder, decode_map(decoder, doc_get(root, "status")), service);
-    service->status_writer = service_status_writer(decoder, doc_get(root, "metadata"));
+    if (!to_service(base)->announce)
+        json_string(json, field->key, "false");
 }
 
-static bool addresses_equal(const struct service *a, const struct service *b)
-{
-    if (a->address_count != b->address_count)
-        return false;
-    for (uint32_t i = 0; i < a->address_count; i++) {
-        const struct service_address *left = &a->addresses[i], *right = &b->addresses[i];
-        if (address_cmp(left, right) != 0 || left->proxy_mode != right->proxy_mode ||
-            left->kept != right->kept)
-            return false;
-    }
-    return true;
-}
-
-static bool ports_equal(const struct service *a, const struct service *b)
-{
-    if (a->port_count != b->port_count)
-        return false;
-    for (uint32_t i = 0; i < a->port_count; i++) {
-        const struct service_port *left = &a->ports[i], *right = &b->ports[i];
-        if (port_cmp(left, right) != 0 || left->node_port != right->node_port ||
-            !text_equal(left->name, right->name))
-            return false;
-    }
-    return true;
-}
-
-static bool equal(const struct object *a, const struct object *b)
-{
-    const struct service *left = to_service(a), *right = to_service(b);
-    return left->type == right->type && left->headless == right->headless &&
-           addresses_equal(left, right) && ports_equal(left, right) &&
-           text_equal(left->ingress_hostname, right->ingress_hostname) &&
-           left->ingress_ports == right->ingress_ports &&
-           text_equal(left->unheeded, right->unheeded) &&
-           left->external_local == right->external_local &&
-           left->internal_local == right->internal_local && service_balance_equal(left, right) &&
-           text_equal(left->load_balancer_class, right->load_balancer_class) &&
-           text_equal(left->proxy_name, right->proxy_name) &&
-           left->headless_label == right->headless_label && left->announce == right->announce &&
-           left->route_class == right->route_class && left->digest == right->digest &&
-           labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
-           service_request_equal(&left->request, &right->request) &&
-           service_export_equal(left->exports, right->exports) &&
-           service_conditions_equal(left, right);
-}
-
-/* Of more labels than are kept, those that mean something by themselves are written beside them. */
-static void encode_metadata(const struct object *object, struct json *json)
-{
-    const struct service *service = to_service(object);
-    json_begin_object(json, "labels");
-    encode_labels(json, service->labels, service->label_count);
-    if (service->proxy_name && !labels_have(service->labels, service->label_count, PROXY_NAME))
-        json_string(json, PROXY_NAME, service->proxy_name);
-    if (service->headless_label && !labels_have(service->labels, service->label_count, HEADLESS))
-        json_string(json, HEADLESS, "");
-    json_end_object(json);
-    json_begin_object(json, "annotations");
-    if (!service->announce)
-        json_string(json, "fingerpost.io/announce", "false");
-    if (service->route_class >= 0)
-        json_stringf(json, "fingerpost.io/route-class", "%d", service->route_class);
-    service_request_encode_annotations(&service->request, json);
-    service_export_encode(service->exports, json);
-    json_end_object(json);
-}
+static const struct field_type announce_type = { decode_announce, field_numbers_equal,
+                                                 encode_announce };
 
 /*
  * A Service that had a cluster IP which can't be used is not headless: so that it does not become
  * one, something is written that can't be used.
  */
-static void encode_cluster_ips(const struct service *service, struct json *json)
+static void encode_cluster_ips(struct json *json, const struct field *field, const void *base)
 {
+    const struct service *service = base;
     uint32_t count = 0;
-    json_begin_array(json, "clusterIPs");
+    json_begin_array(json, field->key);
     if (service->headless)
         json_string(json, NULL, "None");
     for (uint32_t i = 0; i < service->address_count; i++) {
@@ -399,15 +313,21 @@ static void encode_cluster_ips(const struct service *service, struct json *json)
     json_end_array(json);
 }
 
-static void encode_external_ips(const struct service *service, struct json *json)
+static const struct field_type cluster_ips_type = { decode_addresses, addresses_equal,
+                                                    encode_cluster_ips };
+
+static void encode_external_ips(struct json *json, const struct field *field, const void *base)
 {
-    json_begin_array(json, "externalIPs");
+    const struct service *service = base;
+    json_begin_array(json, field->key);
     for (uint32_t i = 0; i < service->address_count; i++) {
         if (service->addresses[i].origin == ADDRESS_EXTERNAL)
             encode_ip(json, NULL, &service->addresses[i].ip);
     }
     json_end_array(json);
 }
+
+static const struct field_type external_ips_type = { .encode = encode_external_ips };
 
 static void encode_ingress_of_others(const struct service *service, struct json *json)
 {
@@ -423,9 +343,10 @@ static void encode_ingress_of_others(const struct service *service, struct json 
     json_end_object(json);
 }
 
-static void encode_ingress(const struct service *service, struct json *json)
+static void encode_ingress(struct json *json, const struct field *field, const void *base)
 {
-    json_begin_array(json, "ingress");
+    const struct service *service = base;
+    json_begin_array(json, field->key);
     for (uint32_t i = 0; i < service->address_count; i++) {
         const struct service_address *address = &service->addresses[i];
         if (address->origin != ADDRESS_LOAD_BALANCER)
@@ -443,47 +364,124 @@ static void encode_ingress(const struct service *service, struct json *json)
     json_end_array(json);
 }
 
-static void encode_ports(const struct service *service, struct json *json)
+static const struct field_type ingress_type = { .encode = encode_ingress };
+
+static bool decode_own_digest(struct decoder *decoder, const struct doc *root,
+                              const struct field *field, void *base)
 {
-    json_begin_array(json, "ports");
-    for (uint32_t i = 0; i < service->port_count; i++) {
-        const struct service_port *port = &service->ports[i];
-        json_begin_object(json, NULL);
-        encode_text(json, "name", port->name);
-        json_string(json, "protocol", protocol_name(port->protocol));
-        json_int(json, "port", port->port);
-        encode_number(json, "nodePort", port->node_port);
-        json_end_object(json);
-    }
-    json_end_array(json);
+    const char *egress;
+    (void)root;
+    if (decode_is_of_egress(decoder, base, &egress))
+        *(uint64_t *)field_member(field, base) = decode_digest(decoder);
+    return true;
 }
 
-static void encode_rest(const struct object *object, struct json *json)
+static void encode_own_digest(struct json *json, const struct field *field, const void *base)
 {
-    const struct service *service = to_service(object);
-    encode_digest(json, service->digest);
-    json_begin_object(json, "spec");
-    json_string(json, "type", service_type_name(service->type));
-    encode_cluster_ips(service, json);
-    encode_external_ips(service, json);
-    encode_ports(service, json);
-    if (service->external_local)
-        json_string(json, "externalTrafficPolicy", "Local");
-    if (service->internal_local)
-        json_string(json, "internalTrafficPolicy", "Local");
-    service_balance_encode(service, json);
-    service_request_encode(&service->request, json);
-    if (service->load_balancer_class)
-        json_string(json, "loadBalancerClass", service->load_balancer_class);
-    json_end_object(json);
-    json_begin_object(json, "status");
-    json_begin_object(json, "loadBalancer");
-    encode_ingress(service, json);
-    if (service->unheeded)
-        json_string(json, SERVICE_UNHEEDED, service->unheeded);
-    json_end_object(json);
-    service_conditions_encode(service, json);
-    json_end_object(json);
+    encode_digest(json, *(const uint64_t *)field_at(field, base));
+}
+
+static const struct field_type digest_type = { decode_own_digest, field_numbers_equal,
+                                               encode_own_digest };
+
+static const struct field labels[] = {
+    { NULL, &field_labels, ITEMS(struct service, labels, label_count) },
+    { "service.kubernetes.io/service-proxy-name", &field_label_or_null,
+      MEMBER(struct service, proxy_name), BESIDE(struct service, labels, label_count) },
+    { "service.kubernetes.io/headless", &field_label_flag, MEMBER(struct service, headless_label),
+      BESIDE(struct service, labels, label_count) },
+    END(NULL),
+};
+
+static const struct field annotations[] = {
+    { "fingerpost.io/announce", &announce_type, MEMBER(struct service, announce) },
+    { "fingerpost.io/route-class", &field_annotated_number, MEMBER(struct service, route_class),
+      .max = ROUTE_CLASS_MAX, .fallback = -1, .words = (const char *const[]){ "no class" } },
+    { NULL, &service_request_type },
+    { NULL, &service_exports_type },
+    END(NULL),
+};
+
+static const struct field port_fields[] = {
+    { "name", &field_text, MEMBER(struct service_port, name) },
+    { "protocol", &field_protocol, MEMBER(struct service_port, protocol) },
+    { "port", &field_number, MEMBER(struct service_port, port), .min = 1, .max = PORT_MAX,
+      .required = true },
+    { "nodePort", &field_number, MEMBER(struct service_port, node_port), .max = PORT_MAX },
+    END("appProtocol targetPort"),
+};
+
+static const struct field client_fields[] = { END("timeoutSeconds") };
+static const struct field affinity_fields[] = {
+    { "clientIP", .fields = client_fields },
+    END(""),
+};
+
+/* Of what stands above its row. */
+static bool check_spec(struct decoder *decoder, const struct doc *spec, const struct field *field,
+                       void *base)
+{
+    (void)field;
+    service_idle_check(decoder, spec, base);
+    service_sense_check(decoder, spec, base);
+    return true;
+}
+
+static const struct field_type checks_type = { .decode = check_spec };
+
+static const struct field spec[] = {
+    { "type", &field_word, MEMBER(struct service, type), .words = type_names, .written = true },
+    { "clusterIP" },
+    { "clusterIPs", &cluster_ips_type },
+    { "externalIPs", &external_ips_type },
+    { "ports", &field_list, ITEMS(struct service, ports, port_count), .fields = port_fields,
+      .decode = decode_ports },
+    { "externalTrafficPolicy", &field_word, MEMBER(struct service, external_local),
+      .words = policy_names },
+    { "internalTrafficPolicy", &field_word, MEMBER(struct service, internal_local),
+      .words = policy_names },
+    { "loadBalancerSourceRanges", &field_list,
+      ITEMS(struct service, source_ranges, source_range_count), .fields = cidr_items,
+      .decode = service_decode_ranges },
+    { "sessionAffinity", &service_affinity_type, MEMBER(struct service, affinity_seconds) },
+    { "sessionAffinityConfig", .fields = affinity_fields },
+    { "healthCheckNodePort", &field_number, MEMBER(struct service, health_check_node_port),
+      .max = PORT_MAX },
+    { NULL, &checks_type },
+    { "ipFamilies", &service_families_type },
+    { "selector", &service_selector_type },
+    { "ipFamilyPolicy", &field_word, MEMBER(struct service, request.policy),
+      .words = family_policies },
+    { "loadBalancerClass", &field_text_or_null, MEMBER(struct service, load_balancer_class) },
+    END("externalName loadBalancerIP allocateLoadBalancerNodePorts trafficDistribution "
+        "topologyKeys publishNotReadyAddresses"),
+};
+
+static const struct field ingress_fields[] = { END("ip ipMode hostname ports") };
+
+static const struct field balancer[] = {
+    { "ingress", &ingress_type, .fields = ingress_fields, .listed = true },
+    { SERVICE_UNHEEDED, &field_text_or_null, MEMBER(struct service, unheeded) },
+    END(""),
+};
+
+static const struct field status[] = {
+    { "loadBalancer", &field_map, .fields = balancer },
+    { "conditions", &service_conditions_type },
+    END(""),
+};
+
+static const struct field fields[] = {
+    { NULL, &digest_type, MEMBER(struct service, digest) },
+    { "spec", &field_map, .fields = spec, .required = true },
+    { "status", &field_map, .fields = status },
+    END("apiVersion kind metadata"),
+};
+
+static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
+{
+    struct service *service = (struct service *)object;
+    service->status_writer = service_status_writer(decoder, doc_get(root, "metadata"));
 }
 
 const struct kind_row service_kind = {
@@ -492,8 +490,8 @@ const struct kind_row service_kind = {
     .namespaced = true,
     .identified = true,
     .size = sizeof(struct service),
+    .labels = labels,
+    .annotations = annotations,
+    .fields = fields,
     .decode = decode,
-    .equal = equal,
-    .encode_metadata = encode_metadata,
-    .encode_rest = encode_rest,
 };

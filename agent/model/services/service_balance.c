@@ -8,66 +8,43 @@
  */
 #include "model/services/service_balance.h"
 
-#include "model/fields/encode_member.h"
-#include "model/fields/equal.h"
+enum { TIMEOUT_DEFAULT = 10800, TIMEOUT_MAX = 86400 };
 
-enum { PORT_MAX = 65535, TIMEOUT_DEFAULT = 10800, TIMEOUT_MAX = 86400 };
-
-static void decode_ranges(struct decoder *decoder, const struct doc *spec, struct service *service)
+bool service_decode_ranges(struct decoder *decoder, const struct doc *list,
+                           const struct field *field, void *base)
 {
-    const struct doc *list = decode_list(decoder, doc_get(spec, "loadBalancerSourceRanges"));
-    struct prefix *ranges = decode_alloc(decoder, list ? list->count : 0, sizeof(*ranges));
-    if (!ranges)
-        return;
-    service->source_ranges = ranges;
-    doc_each(node, list) {
-        if (decode_cidr(decoder, node, &ranges[service->source_range_count]))
-            service->source_range_count++;
-    }
-    if (service->source_range_count == 0)
+    const struct service *service = base;
+    (void)field_list.decode(decoder, list, field, base);
+    if (service->source_ranges && service->source_range_count == 0)
         decode_warning(decoder, list, service_sources_unusable);
+    return true;
 }
 
-static uint32_t decode_affinity(struct decoder *decoder, const struct doc *spec)
+static bool decode_affinity(struct decoder *decoder, const struct doc *node,
+                            const struct field *field, void *base)
 {
     static const char *const words[] = { "None", "ClientIP", NULL };
-    const struct doc *config = decode_map(decoder, doc_get(spec, "sessionAffinityConfig"));
+    uint32_t *seconds = field_member(field, base);
+    const struct doc *config = decode_map(decoder, doc_get(decoder->map, "sessionAffinityConfig"));
     const struct doc *client = decode_map(decoder, doc_get(config, "clientIP"));
     int64_t timeout =
         decode_int(decoder, doc_get(client, "timeoutSeconds"), 1, TIMEOUT_MAX, TIMEOUT_DEFAULT);
-    bool wanted = decode_word(decoder, doc_get(spec, "sessionAffinity"), words) == 1;
-    return wanted ? (uint32_t)timeout : 0;
+    *seconds = decode_word(decoder, node, words) == 1 ? (uint32_t)timeout : 0;
+    return true;
 }
 
-void service_balance_decode(struct decoder *decoder, const struct doc *spec,
-                            struct service *service)
+static void encode_affinity(struct json *json, const struct field *field, const void *base)
 {
-    decode_ranges(decoder, spec, service);
-    service->affinity_seconds = decode_affinity(decoder, spec);
-    service->health_check_node_port =
-        (uint16_t)decode_int(decoder, doc_get(spec, "healthCheckNodePort"), 0, PORT_MAX, 0);
-}
-
-bool service_balance_equal(const struct service *a, const struct service *b)
-{
-    return a->health_check_node_port == b->health_check_node_port &&
-           a->affinity_seconds == b->affinity_seconds &&
-           prefixes_equal(a->source_ranges, a->source_range_count, b->source_ranges,
-                          b->source_range_count);
-}
-
-void service_balance_encode(const struct service *service, struct json *json)
-{
-    if (service->source_range_count)
-        encode_prefixes(json, "loadBalancerSourceRanges", service->source_ranges,
-                        service->source_range_count);
-    encode_number(json, "healthCheckNodePort", service->health_check_node_port);
+    const struct service *service = base;
     if (!service->affinity_seconds)
         return;
-    json_string(json, "sessionAffinity", "ClientIP");
+    json_string(json, field->key, "ClientIP");
     json_begin_object(json, "sessionAffinityConfig");
     json_begin_object(json, "clientIP");
     json_int(json, "timeoutSeconds", service->affinity_seconds);
     json_end_object(json);
     json_end_object(json);
 }
+
+const struct field_type service_affinity_type = { decode_affinity, field_numbers_equal,
+                                                  encode_affinity };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a Service says of how its traffic is balanced: source ranges, affinity, the health port. A
- * part of service.c's work. Private to model/.
+ * What a Service says of how its traffic is balanced: source ranges and affinity. A part of
+ * service.c's work. Private to model/.
  */
 #pragma once
 
-#include "format/json.h"
-#include "model/fields/decode.h"
+#include "model/fields/field.h"
 #include "model/services/service.h"
 
-void service_balance_decode(struct decoder *decoder, const struct doc *spec,
-                            struct service *service);
-bool service_balance_equal(const struct service *a, const struct service *b);
-/* The members of `spec`, which is open. */
-void service_balance_encode(const struct service *service, struct json *json);
+/* The items of a list of CIDRs, and a warning where none of them can be used. */
+bool service_decode_ranges(struct decoder *decoder, const struct doc *list,
+                           const struct field *field, void *base);
+
+/* sessionAffinity, with sessionAffinityConfig. */
+extern const struct field_type service_affinity_type;

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "model/fields/encode_member.h"
 #include "model/fields/equal.h"
 
 static const struct doc *find(struct decoder *decoder, const struct doc *conditions,
@@ -20,34 +19,77 @@ static const struct doc *find(struct decoder *decoder, const struct doc *conditi
 }
 
 /* The condition of whoever gives addresses; its words are "" where it is not there. */
-static void decode_assigned(struct decoder *decoder, const struct doc *found,
-                            struct service *service)
-{
-    service->assigned = found != NULL;
-    service->assigned_status = decode_string(decoder, doc_get(found, "status"));
-    service->assigned_reason = decode_string(decoder, doc_get(found, "reason"));
-    service->assigned_message = decode_string(decoder, doc_get(found, "message"));
-    service->assigned_since = decode_string(decoder, doc_get(found, "lastTransitionTime"));
-}
+static const struct field assigned_fields[] = {
+    { "status", &field_text, MEMBER(struct service, assigned_status) },
+    { "reason", &field_text, MEMBER(struct service, assigned_reason) },
+    { "message", &field_text, MEMBER(struct service, assigned_message) },
+    { "lastTransitionTime", &field_text, MEMBER(struct service, assigned_since) },
+    END(NULL),
+};
+
+/* That of the exporter has one status and one reason. */
+static const struct field export_fields[] = {
+    { "message", &field_text, MEMBER(struct service, export_message) },
+    { "lastTransitionTime", &field_text, MEMBER(struct service, export_since) },
+    END(NULL),
+};
 
 /* One that is not as the exporter writes it has an empty message: the exporter puts it right. */
 static void decode_export(struct decoder *decoder, const struct doc *found, struct service *service)
 {
-    const char *status = decode_string(decoder, doc_get(found, "status"));
-    const char *reason = decode_string(decoder, doc_get(found, "reason"));
-    bool ours = strcmp(status, "False") == 0 && strcmp(reason, SERVICE_EXPORT_REFUSED) == 0;
+    const char *status = decode_text(decoder, doc_get(found, "status"));
+    const char *reason = decode_text(decoder, doc_get(found, "reason"));
     service->export_refused = found != NULL;
-    service->export_message = ours ? decode_string(decoder, doc_get(found, "message")) : "";
-    service->export_since = decode_string(decoder, doc_get(found, "lastTransitionTime"));
+    (void)fields_decode(decoder, found, export_fields, service);
+    if (!text_equal(status, "False") || !text_equal(reason, SERVICE_EXPORT_REFUSED))
+        service->export_message = "";
 }
 
-void service_conditions_decode(struct decoder *decoder, const struct doc *status,
-                               struct service *service)
+static bool decode_conditions(struct decoder *decoder, const struct doc *conditions,
+                              const struct field *field, void *base)
 {
-    const struct doc *conditions = doc_get(status, "conditions");
-    decode_assigned(decoder, find(decoder, conditions, SERVICE_ASSIGNED), service);
+    struct service *service = base;
+    const struct doc *assigned = find(decoder, conditions, SERVICE_ASSIGNED);
+    (void)field;
+    service->assigned = assigned != NULL;
+    (void)fields_decode(decoder, assigned, assigned_fields, service);
     decode_export(decoder, find(decoder, conditions, SERVICE_EXPORTED), service);
+    return true;
 }
+
+static bool conditions_equal(const struct field *field, const void *a, const void *b)
+{
+    const struct service *left = a, *right = b;
+    (void)field;
+    return left->assigned == right->assigned && left->export_refused == right->export_refused &&
+           fields_equal(assigned_fields, a, b) && fields_equal(export_fields, a, b);
+}
+
+static void encode_conditions(struct json *json, const struct field *field, const void *base)
+{
+    const struct service *service = base;
+    if (!service->assigned && !service->export_refused)
+        return;
+    json_begin_array(json, field->key);
+    if (service->assigned) {
+        json_begin_object(json, NULL);
+        json_string(json, "type", SERVICE_ASSIGNED);
+        fields_encode(json, assigned_fields, service);
+        json_end_object(json);
+    }
+    if (service->export_refused) {
+        json_begin_object(json, NULL);
+        json_string(json, "type", SERVICE_EXPORTED);
+        json_string(json, "status", "False");
+        json_string(json, "reason", SERVICE_EXPORT_REFUSED);
+        fields_encode(json, export_fields, service);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+const struct field_type service_conditions_type = { decode_conditions, conditions_equal,
+                                                    encode_conditions };
 
 /* Times of the API have one form, so that they compare as text. */
 const char *service_status_writer(struct decoder *decoder, const struct doc *metadata)
@@ -64,47 +106,4 @@ const char *service_status_writer(struct decoder *decoder, const struct doc *met
         writer = manager;
     }
     return *writer ? decode_keep(decoder, writer) : "";
-}
-
-bool service_conditions_equal(const struct service *a, const struct service *b)
-{
-    return a->assigned == b->assigned && text_equal(a->assigned_status, b->assigned_status) &&
-           text_equal(a->assigned_reason, b->assigned_reason) &&
-           text_equal(a->assigned_message, b->assigned_message) &&
-           text_equal(a->assigned_since, b->assigned_since) &&
-           a->export_refused == b->export_refused &&
-           text_equal(a->export_message, b->export_message) &&
-           text_equal(a->export_since, b->export_since);
-}
-
-struct condition {
-    const char *type, *status, *reason, *message, *since;
-};
-
-static void encode(struct json *json, const struct condition *condition)
-{
-    json_begin_object(json, NULL);
-    json_string(json, "type", condition->type);
-    encode_text(json, "status", condition->status);
-    encode_text(json, "reason", condition->reason);
-    encode_text(json, "message", condition->message);
-    encode_text(json, "lastTransitionTime", condition->since);
-    json_end_object(json);
-}
-
-void service_conditions_encode(const struct service *service, struct json *json)
-{
-    const struct condition assigned = { SERVICE_ASSIGNED, service->assigned_status,
-                                        service->assigned_reason, service->assigned_message,
-                                        service->assigned_since };
-    const struct condition exported = { SERVICE_EXPORTED, "False", SERVICE_EXPORT_REFUSED,
-                                        service->export_message, service->export_since };
-    if (!service->assigned && !service->export_refused)
-        return;
-    json_begin_array(json, "conditions");
-    if (service->assigned)
-        encode(json, &assigned);
-    if (service->export_refused)
-        encode(json, &exported);
-    json_end_array(json);
 }

@@ -5,9 +5,9 @@
  */
 #include "model/services/service_export.h"
 
-#include "format/json.h"
-#include "model/fields/decode.h"
 #include "model/fields/equal.h"
+#include "model/fields/field.h"
+#include "model/services/service.h"
 
 #define EXPORTER "kube-service-exporter.github.com/"
 
@@ -34,31 +34,40 @@ const char *export_annotation_name(enum export_annotation annotation)
     return names[annotation];
 }
 
-const char *const *service_export_decode(struct decoder *decoder)
+static bool decode_exports(struct decoder *decoder, const struct doc *annotations,
+                           const struct field *field, void *base)
 {
-    if (!decode_text(decoder, decode_annotation(decoder, names[EXPORT_EXPORTED])))
-        return NULL;
+    (void)field;
+    if (!decode_text(decoder, doc_get(annotations, names[EXPORT_EXPORTED])))
+        return true;
     const char **texts = decode_alloc(decoder, EXPORT_ANNOTATIONS, sizeof(*texts));
     for (size_t i = 0; texts && i < EXPORT_ANNOTATIONS; i++)
-        texts[i] = decode_keep(decoder, decode_text(decoder, decode_annotation(decoder, names[i])));
-    return texts;
+        texts[i] = decode_keep(decoder, decode_text(decoder, doc_get(annotations, names[i])));
+    ((struct service *)base)->exports = texts;
+    return true;
 }
 
-bool service_export_equal(const char *const *a, const char *const *b)
+static bool exports_equal(const struct field *field, const void *a, const void *b)
 {
-    if (!a || !b)
-        return a == b;
+    const char *const *left = to_service(a)->exports, *const *right = to_service(b)->exports;
+    (void)field;
+    if (!left || !right)
+        return left == right;
     for (size_t i = 0; i < EXPORT_ANNOTATIONS; i++) {
-        if (!text_equal(a[i], b[i]))
+        if (!text_equal(left[i], right[i]))
             return false;
     }
     return true;
 }
 
-void service_export_encode(const char *const *annotations, struct json *json)
+static void encode_exports(struct json *json, const struct field *field, const void *base)
 {
-    for (size_t i = 0; annotations && i < EXPORT_ANNOTATIONS; i++) {
-        if (annotations[i])
-            json_string(json, names[i], annotations[i]);
+    const char *const *exports = to_service(base)->exports;
+    (void)field;
+    for (size_t i = 0; exports && i < EXPORT_ANNOTATIONS; i++) {
+        if (exports[i])
+            json_string(json, names[i], exports[i]);
     }
 }
+
+const struct field_type service_exports_type = { decode_exports, exports_equal, encode_exports };

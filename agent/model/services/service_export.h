@@ -7,10 +7,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-struct decoder;
-struct json;
+struct field_type;
 
 enum export_annotation {
     EXPORT_EXPORTED, /* without this one nothing of the others is kept */
@@ -34,8 +31,5 @@ enum export_annotation {
 /* "kube-service-exporter.github.com/exported" */
 const char *export_annotation_name(enum export_annotation annotation);
 
-/* EXPORT_ANNOTATIONS texts, NULL for those that are not there; NULL without the first of them. */
-const char *const *service_export_decode(struct decoder *decoder);
-bool service_export_equal(const char *const *a, const char *const *b);
-/* Members of `annotations`, which is open. */
-void service_export_encode(const char *const *annotations, struct json *json);
+/* Of the map of annotations; service.exports is NULL without the first of them. */
+extern const struct field_type service_exports_type;

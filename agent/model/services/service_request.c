@@ -16,7 +16,6 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "format/quote.h"
-#include "model/fields/encode_member.h"
 #include "model/fields/equal.h"
 #include "model/fields/labels.h"
 
@@ -126,51 +125,34 @@ static void decode_addresses(struct decoder *decoder, const struct doc *spec,
     }
 }
 
-static void decode_families(struct decoder *decoder, const struct doc *spec,
-                            struct address_request *request)
+static bool decode_request(struct decoder *decoder, const struct doc *annotations,
+                           const struct field *field, void *base)
 {
-    static const char *const policies[] = { "SingleStack", "PreferDualStack", "RequireDualStack",
-                                            NULL };
-    static const char *const families[] = { "IPv4", "IPv6", NULL };
-    request->policy =
-        (enum family_policy)decode_word(decoder, doc_get(spec, "ipFamilyPolicy"), policies);
-    doc_each(family, decode_list(decoder, doc_get(spec, "ipFamilies"))) {
-        bool v6 = decode_word(decoder, family, families) == 1;
-        request->v6 |= v6;
-        request->v4 |= !v6;
-    }
-}
-
-void service_request_decode(struct decoder *decoder, const struct doc *spec,
-                            struct address_request *request)
-{
-    decode_addresses(decoder, spec, request);
+    struct address_request *request = &((struct service *)base)->request;
+    (void)annotations;
+    (void)field;
+    decode_addresses(decoder, doc_get(decoder->document->root, "spec"), request);
     request->pool = keep_annotation(decoder, ADDRESS_POOL);
     request->sharing_key = keep_annotation(decoder, ALLOW_SHARED_IP);
-    if (request->sharing_key)
-        request->selector =
-            decode_label_map(decoder, doc_get(spec, "selector"), &request->selector_count);
-    decode_families(decoder, spec, request);
+    return true;
 }
 
-bool service_requests_have_one_selector(const struct address_request *a,
-                                        const struct address_request *b)
+static bool request_equal(const struct field *field, const void *a, const void *b)
 {
-    return labels_equal(a->selector, a->selector_count, b->selector, b->selector_count);
-}
-
-bool service_request_equal(const struct address_request *a, const struct address_request *b)
-{
-    return ips_equal(a->addresses, a->address_count, b->addresses, b->address_count) &&
-           a->unreadable == b->unreadable && text_equal(a->pool, b->pool) &&
-           text_equal(a->sharing_key, b->sharing_key) && service_requests_have_one_selector(a, b) &&
-           a->v4 == b->v4 && a->v6 == b->v6 && a->policy == b->policy;
+    const struct address_request *left = &to_service(a)->request, *right = &to_service(b)->request;
+    (void)field;
+    return ips_equal(left->addresses, left->address_count, right->addresses,
+                     right->address_count) &&
+           left->unreadable == right->unreadable && text_equal(left->pool, right->pool) &&
+           text_equal(left->sharing_key, right->sharing_key);
 }
 
 /* What could not be read is written as something that can't be, so that it stays so. */
-void service_request_encode_annotations(const struct address_request *request, struct json *json)
+static void encode_request(struct json *json, const struct field *field, const void *base)
 {
+    const struct address_request *request = &to_service(base)->request;
     AUTOTEXT struct text list = { 0 };
+    (void)field;
     for (uint32_t i = 0; i < request->address_count; i++) {
         char buffer[IP_STRLEN];
         text_addf(&list, "%s%s", i ? "," : "", ip_str(&request->addresses[i], buffer));
@@ -186,23 +168,76 @@ void service_request_encode_annotations(const struct address_request *request, s
     json->out->failed |= list.failed;
 }
 
-void service_request_encode(const struct address_request *request, struct json *json)
+const struct field_type service_request_type = { decode_request, request_equal, encode_request };
+
+static bool decode_selector(struct decoder *decoder, const struct doc *node,
+                            const struct field *field, void *base)
 {
-    if (request->v4 || request->v6) {
-        json_begin_array(json, "ipFamilies");
-        if (request->v4)
-            json_string(json, NULL, "IPv4");
-        if (request->v6)
-            json_string(json, NULL, "IPv6");
-        json_end_array(json);
-    }
-    if (request->selector_count) {
-        json_begin_object(json, "selector");
-        encode_labels(json, request->selector, request->selector_count);
-        json_end_object(json);
-    }
-    if (request->policy != FAMILY_SINGLE)
-        json_string(json, "ipFamilyPolicy",
-                    request->policy == FAMILY_REQUIRE_DUAL ? "RequireDualStack"
-                                                           : "PreferDualStack");
+    struct address_request *request = &((struct service *)base)->request;
+    (void)field;
+    if (request->sharing_key)
+        request->selector = decode_label_map(decoder, node, &request->selector_count);
+    return true;
 }
+
+bool service_requests_have_one_selector(const struct address_request *a,
+                                        const struct address_request *b)
+{
+    return labels_equal(a->selector, a->selector_count, b->selector, b->selector_count);
+}
+
+static bool selector_equal(const struct field *field, const void *a, const void *b)
+{
+    (void)field;
+    return service_requests_have_one_selector(&to_service(a)->request, &to_service(b)->request);
+}
+
+static void encode_selector(struct json *json, const struct field *field, const void *base)
+{
+    const struct address_request *request = &to_service(base)->request;
+    if (!request->selector_count)
+        return;
+    json_begin_object(json, field->key);
+    encode_labels(json, request->selector, request->selector_count);
+    json_end_object(json);
+}
+
+const struct field_type service_selector_type = { decode_selector, selector_equal,
+                                                  encode_selector };
+
+static bool decode_families(struct decoder *decoder, const struct doc *node,
+                            const struct field *field, void *base)
+{
+    static const char *const families[] = { "IPv4", "IPv6", NULL };
+    struct address_request *request = &((struct service *)base)->request;
+    (void)field;
+    doc_each(family, decode_list(decoder, node)) {
+        bool v6 = decode_word(decoder, family, families) == 1;
+        request->v6 |= v6;
+        request->v4 |= !v6;
+    }
+    return true;
+}
+
+static bool families_equal(const struct field *field, const void *a, const void *b)
+{
+    const struct address_request *left = &to_service(a)->request, *right = &to_service(b)->request;
+    (void)field;
+    return left->v4 == right->v4 && left->v6 == right->v6;
+}
+
+static void encode_families(struct json *json, const struct field *field, const void *base)
+{
+    const struct address_request *request = &to_service(base)->request;
+    if (!request->v4 && !request->v6)
+        return;
+    json_begin_array(json, field->key);
+    if (request->v4)
+        json_string(json, NULL, "IPv4");
+    if (request->v6)
+        json_string(json, NULL, "IPv6");
+    json_end_array(json);
+}
+
+const struct field_type service_families_type = { decode_families, families_equal,
+                                                  encode_families };

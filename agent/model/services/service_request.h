@@ -5,13 +5,10 @@
  */
 #pragma once
 
-#include "format/json.h"
-#include "model/fields/decode.h"
+#include "model/fields/field.h"
 #include "model/services/service.h"
 
-void service_request_decode(struct decoder *decoder, const struct doc *spec,
-                            struct address_request *request);
-bool service_request_equal(const struct address_request *a, const struct address_request *b);
-/* Members of `annotations`, and of `spec`; each is open. */
-void service_request_encode_annotations(const struct address_request *request, struct json *json);
-void service_request_encode(const struct address_request *request, struct json *json);
+/* Of the map of annotations, with spec.loadBalancerIP. */
+extern const struct field_type service_request_type;
+/* `selector` of who has a sharing key; `ipFamilies`. */
+extern const struct field_type service_selector_type, service_families_type;
