@@ -103,12 +103,9 @@ static void decode_metadata(struct decoder *decoder, const struct doc *root, str
 static void decode_rest(struct decoder *decoder, const struct kind_row *row, struct object *object)
 {
     const struct doc *root = decoder->document->root, *metadata = doc_get(root, "metadata");
-    if (row->labels)
-        (void)fields_decode(decoder, doc_get(metadata, "labels"), row->labels, object);
-    if (row->annotations)
-        (void)fields_decode(decoder, doc_get(metadata, "annotations"), row->annotations, object);
-    bool whole = !row->fields || fields_decode(decoder, root, row->fields, object);
-    if (whole && row->decode)
+    (void)fields_decode(decoder, doc_get(metadata, "labels"), row->labels, object);
+    (void)fields_decode(decoder, doc_get(metadata, "annotations"), row->annotations, object);
+    if (fields_decode(decoder, root, row->fields, object) && row->decode)
         row->decode(decoder, root, object);
 }
 
@@ -223,9 +220,8 @@ int object_decode(const struct document *document, struct object **ret_object,
 
 static bool rest_equal(const struct kind_row *row, const struct object *a, const struct object *b)
 {
-    return (!row->labels || fields_equal(row->labels, a, b)) &&
-           (!row->annotations || fields_equal(row->annotations, a, b)) &&
-           (!row->fields || fields_equal(row->fields, a, b)) && (!row->equal || row->equal(a, b));
+    return fields_equal(row->labels, a, b) && fields_equal(row->annotations, a, b) &&
+           fields_equal(row->fields, a, b) && (!row->equal || row->equal(a, b));
 }
 
 bool object_equal(const struct object *a, const struct object *b)

@@ -42,10 +42,8 @@ static void encode_metadata(const struct object *object, struct json *json)
     else if (object->deleting) /* one that can't be read: only that it is there is kept */
         json_string(json, "deletionTimestamp", "");
     encode_identity(json, object);
-    if (row->labels)
-        fields_encode_map(json, "labels", row->labels, false, object);
-    if (row->annotations)
-        fields_encode_map(json, "annotations", row->annotations, false, object);
+    fields_encode_map(json, "labels", row->labels, false, object);
+    fields_encode_map(json, "annotations", row->annotations, false, object);
     if (row->encode_metadata)
         row->encode_metadata(object, json);
     json_end_object(json);
@@ -59,8 +57,7 @@ void object_encode(const struct object *object, struct text *out)
     json_string(&json, "apiVersion", kind_api_version(object->kind));
     json_string(&json, "kind", kind_name(object->kind));
     encode_metadata(object, &json);
-    if (row->fields)
-        fields_encode(&json, row->fields, object);
+    fields_encode(&json, row->fields, object);
     if (row->encode_rest)
         row->encode_rest(object, &json);
     json_end_object(&json);

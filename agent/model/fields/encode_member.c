@@ -32,12 +32,3 @@ void encode_prefix(struct json *json, const char *key, const struct prefix *pref
     if (prefix->ip.family != IP_NONE)
         json_string(json, key, prefix_str(prefix, buffer));
 }
-
-void encode_prefixes(struct json *json, const char *key, const struct prefix *prefixes,
-                     uint32_t count)
-{
-    json_begin_array(json, key);
-    for (uint32_t i = 0; i < count; i++)
-        encode_prefix(json, NULL, &prefixes[i]);
-    json_end_array(json);
-}

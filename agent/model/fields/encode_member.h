@@ -14,5 +14,3 @@ void encode_flag(struct json *json, const char *key, bool value);
 void encode_prefix(struct json *json, const char *key, const struct prefix *prefix);
 
 void encode_ip(struct json *json, const char *key, const struct ip *ip);
-void encode_prefixes(struct json *json, const char *key, const struct prefix *prefixes,
-                     uint32_t count);

@@ -2,9 +2,11 @@
 /* Tables of fields: the walks through them, and maps and lists; see field.h. */
 #include "model/fields/field.h"
 
+#include "base/macro.h"
+
 static bool is_end(const struct field *field)
 {
-    return !field->key && !field->type;
+    return !field || (!field->key && !field->type);
 }
 
 const struct field *field_end(const struct field *fields)
@@ -58,6 +60,8 @@ void fields_encode(struct json *json, const struct field *fields, const void *ba
 void fields_encode_map(struct json *json, const char *key, const struct field *fields,
                        bool required, const void *base)
 {
+    if (!fields)
+        return;
     const size_t before = json->out->length;
     const bool comma = json->comma;
     json_begin_object(json, key);
@@ -117,19 +121,24 @@ static void set_items(const struct field *field, void *base, const void *items, 
         *(uint32_t *)((char *)base + field->count) = (uint32_t)count;
 }
 
-/* An item that is no map keeps its place: it refuses the object. */
+/* An item that is no map keeps its place: it refuses the object, but in a list with a maximum, from
+ * which nothing is planned. */
 static bool decode_items(struct decoder *decoder, const struct doc *node, const struct field *field,
                          void *base)
 {
     const struct doc *list = decode_list(decoder, node);
-    const bool maps = field->fields->key;
+    const bool maps = field->fields->key && !field->max;
     size_t count = 0;
     if (list && list->count == 0 && field->required)
         decode_error(decoder, list, object_field_empty);
-    char *items = decode_alloc(decoder, list ? list->count : 0, field->size);
-    doc_each(item, items ? list : NULL)
+    const size_t room = !list ? 0 : field->max ? MIN(list->count, (size_t)field->max) : list->count;
+    char *items = decode_alloc(decoder, room, field->size);
+    doc_each(item, items ? list : NULL) {
+        if (count == room)
+            break;
         count += (maps && !decode_map(decoder, item)) ||
                  fields_decode(decoder, item, field->fields, items + count * field->size);
+    }
     set_items(field, base, items, count);
     return true;
 }

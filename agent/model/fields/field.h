@@ -37,8 +37,8 @@ struct field {
                    void *base); /* in place of the type's */
     bool required;              /* an error where it is absent; always written */
     bool written;               /* always written, even if it is the fallback */
-    int64_t min, max;           /* of numbers; of prefixes, min is the family */
-    int64_t fallback;           /* where it is absent, and then it is not written */
+    int64_t min, max; /* of numbers; of prefixes, the family; of a list, its items, 0: all */
+    int64_t fallback; /* where it is absent, and then it is not written */
     const char *const *words;   /* NULL ends them */
     const struct field *fields; /* of the map, or of a list's items */
     size_t beside;              /* of a label that means something by itself, BESIDE() */
@@ -62,7 +62,7 @@ struct field {
         .others = (words) \
     }
 
-/* What `map` has (NULL: nothing) into `base`. Returns as a type's decode(). */
+/* Tables may be NULL. What `map` has (NULL: nothing) into `base`. Returns as a type's decode(). */
 bool fields_decode(struct decoder *decoder, const struct doc *map, const struct field *fields,
                    void *base);
 const struct field *field_end(const struct field *fields);

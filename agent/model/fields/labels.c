@@ -9,13 +9,6 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "model/fields/encode_member.h"
-
-const struct label *decode_labels(struct decoder *decoder, uint32_t *ret_count)
-{
-    const struct doc *metadata = doc_get(decoder->document->root, "metadata");
-    return decode_label_map(decoder, doc_get(metadata, "labels"), ret_count);
-}
 
 const struct label *decode_label_map(struct decoder *decoder, const struct doc *list,
                                      uint32_t *ret_count)
@@ -51,7 +44,7 @@ bool labels_equal(const struct label *a, uint32_t a_count, const struct label *b
     return true;
 }
 
-bool labels_have(const struct label *labels, uint32_t count, const char *name)
+static bool labels_have(const struct label *labels, uint32_t count, const char *name)
 {
     const struct label key = { .name = name };
     return count && bsearch(&key, labels, count, sizeof(key), label_cmp);
@@ -69,16 +62,8 @@ static bool decode_label_text(struct decoder *decoder, const struct doc *node,
 {
     const char *text = decode_label(decoder, field->key);
     (void)node;
-    *(const char **)field_member(field, base) = decode_keep(decoder, text ? text : "");
-    return true;
-}
-
-static bool decode_label_or_null(struct decoder *decoder, const struct doc *node,
-                                 const struct field *field, void *base)
-{
-    (void)node;
     *(const char **)field_member(field, base) =
-        decode_keep(decoder, decode_label(decoder, field->key));
+        decode_keep(decoder, !text && field->type == &field_label ? "" : text);
     return true;
 }
 
@@ -97,14 +82,8 @@ static bool is_among_all(const struct field *field, const void *base)
 
 static void encode_label(struct json *json, const struct field *field, const void *base)
 {
-    if (!is_among_all(field, base))
-        encode_text(json, field->key, *(const char *const *)field_at(field, base));
-}
-
-static void encode_label_or_null(struct json *json, const struct field *field, const void *base)
-{
     const char *text = *(const char *const *)field_at(field, base);
-    if (text && !is_among_all(field, base))
+    if (text && (*text || field->type != &field_label) && !is_among_all(field, base))
         json_string(json, field->key, text);
 }
 
@@ -123,8 +102,8 @@ static void encode_presence(struct json *json, const struct field *field, const 
 }
 
 const struct field_type field_label = { decode_label_text, field_texts_equal, encode_label };
-const struct field_type field_label_or_null = { decode_label_or_null, field_texts_equal,
-                                                encode_label_or_null };
+const struct field_type field_label_or_null = { decode_label_text, field_texts_equal,
+                                                encode_label };
 const struct field_type field_label_flag = { decode_presence, field_numbers_equal,
                                              encode_presence };
 

@@ -9,15 +9,11 @@
 #include "model/fields/field.h"
 #include "model/fields/label_selector.h"
 
-/* The object's own, sorted by name, LABELS_MAX at most (else a warning); NULL: none. */
-const struct label *decode_labels(struct decoder *decoder, uint32_t *ret_count);
-
-/* The same of another map, as a Service's selector is one. */
+/* A map of labels, sorted by name, LABELS_MAX at most (else a warning); NULL: none. */
 const struct label *decode_label_map(struct decoder *decoder, const struct doc *list,
                                      uint32_t *ret_count);
 
 bool labels_equal(const struct label *a, uint32_t a_count, const struct label *b, uint32_t b_count);
-bool labels_have(const struct label *labels, uint32_t count, const char *name);
 
 /* Of a kind's table of labels: its value, kept; "" or NULL where it is absent. Whether it is there.
  */
