@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kind of object is, as one row: its names, and how one is read from a document, compared,
- * and written back. Each kind's own file ends with its row; KINDS in object.h lists them.
- * Private to model/.
+ * What a kind of object is, as one row: its names, and the tables of fields by which one is read
+ * from a document, compared, and written back. The object is zeroed before. Each kind's own file
+ * ends with its row; KINDS in object.h lists them. Private to model/.
  */
 #pragma once
 
@@ -23,14 +23,9 @@ struct kind_row {
     /* What it has in metadata's maps, and beside metadata (field.h); NULL: nothing. */
     const struct field *labels, *annotations, *fields;
 
-    /* Beside the tables, and behind them; NULL: nothing. */
-    /* Reads what the kind has beside metadata. The object is zeroed; see decode.h for errors. */
+    /* Reads what no table can, after the tables; the object was zeroed before them. See decode.h
+     * for errors. NULL: nothing. */
     void (*decode)(struct decoder *decoder, const struct doc *root, struct object *object);
-    /* Whether two objects of one key say the same of it. */
-    bool (*equal)(const struct object *a, const struct object *b);
-    /* Write what decode reads: within `metadata`, and beside it. */
-    void (*encode_metadata)(const struct object *object, struct json *json);
-    void (*encode_rest)(const struct object *object, struct json *json);
 };
 
 #define KIND_ROW(constant, row) extern const struct kind_row row;

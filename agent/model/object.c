@@ -221,7 +221,7 @@ int object_decode(const struct document *document, struct object **ret_object,
 static bool rest_equal(const struct kind_row *row, const struct object *a, const struct object *b)
 {
     return fields_equal(row->labels, a, b) && fields_equal(row->annotations, a, b) &&
-           fields_equal(row->fields, a, b) && (!row->equal || row->equal(a, b));
+           fields_equal(row->fields, a, b);
 }
 
 bool object_equal(const struct object *a, const struct object *b)

@@ -8,48 +8,36 @@
 
 #include <string.h>
 
-#include "model/fields/decode.h"
 #include "model/fields/digest.h"
-#include "model/fields/encode_member.h"
 #include "model/fields/equal.h"
 #include "model/kind.h"
 
-static void decode_status(struct decoder *decoder, const struct doc *root,
-                          struct workload *workload)
+static bool decode_ours(struct decoder *decoder, const struct doc *labels,
+                        const struct field *field, void *base)
 {
-    const struct doc *status = decode_map(decoder, doc_get(root, "status"));
-    workload->replicas =
-        (uint32_t)decode_int(decoder, doc_get(status, "replicas"), 0, INT32_MAX, 0);
-    workload->available_replicas =
-        (uint32_t)decode_int(decoder, doc_get(status, "availableReplicas"), 0, INT32_MAX, 0);
-}
-
-static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
-{
-    struct workload *workload = (struct workload *)object;
+    struct workload *workload = base;
     const char *managed = decode_label(decoder, WORKLOAD_MANAGED_LABEL), *egress;
-    bool of_egress = decode_is_of_egress(decoder, object, &egress);
+    bool of_egress = decode_is_of_egress(decoder, &workload->object, &egress);
+    (void)labels;
+    (void)field;
     workload->egress = decode_keep(decoder, egress);
     workload->managed = managed && strcmp(managed, WORKLOAD_MANAGED) == 0;
-    if (!of_egress && !workload->managed)
-        return;
-    workload->digest = decode_digest(decoder);
-    if (object->kind == KIND_DEPLOYMENT)
-        decode_status(decoder, root, workload);
+    if (of_egress || workload->managed)
+        workload->digest = decode_digest(decoder);
+    return true;
 }
 
-static bool equal(const struct object *a, const struct object *b)
+static bool ours_equal(const struct field *field, const void *a, const void *b)
 {
-    const struct workload *left = to_workload(a), *right = to_workload(b);
-    return left->digest == right->digest && text_equal(left->egress, right->egress) &&
-           left->managed == right->managed && left->replicas == right->replicas &&
-           left->available_replicas == right->available_replicas;
+    (void)field;
+    return text_equal(to_workload(a)->egress, to_workload(b)->egress) &&
+           to_workload(a)->managed == to_workload(b)->managed;
 }
 
-static void encode_labels(const struct object *object, struct json *json)
+static void encode_ours(struct json *json, const struct field *field, const void *base)
 {
-    const struct workload *workload = to_workload(object);
-    json_begin_object(json, "labels");
+    const struct workload *workload = base;
+    (void)field;
     if (workload->egress) {
         json_string(json, WORKLOAD_NAME_LABEL, WORKLOAD_NAME);
         json_string(json, WORKLOAD_COMPONENT_LABEL, WORKLOAD_COMPONENT);
@@ -57,18 +45,32 @@ static void encode_labels(const struct object *object, struct json *json)
     }
     if (workload->managed)
         json_string(json, WORKLOAD_MANAGED_LABEL, WORKLOAD_MANAGED);
-    json_end_object(json);
 }
 
-static void encode_rest(const struct object *object, struct json *json)
+static const struct field_type ours_type = { decode_ours, ours_equal, encode_ours };
+static const struct field labels[] = { { NULL, &ours_type }, END(NULL) };
+
+/* Of a Deployment of ours. */
+static bool decode_status(struct decoder *decoder, const struct doc *node,
+                          const struct field *field, void *base)
 {
-    const struct workload *workload = to_workload(object);
-    encode_digest(json, workload->digest);
-    json_begin_object(json, "status");
-    encode_number(json, "replicas", workload->replicas);
-    encode_number(json, "availableReplicas", workload->available_replicas);
-    json_end_object(json);
+    const struct workload *workload = base;
+    return !workload->digest || workload->object.kind != KIND_DEPLOYMENT ||
+           field_map.decode(decoder, node, field, base);
 }
+
+static const struct field status[] = {
+    { "replicas", &field_number, MEMBER(struct workload, replicas), .max = INT32_MAX },
+    { "availableReplicas", &field_number, MEMBER(struct workload, available_replicas),
+      .max = INT32_MAX },
+    END(NULL),
+};
+
+static const struct field fields[] = {
+    { NULL, &field_digest, MEMBER(struct workload, digest) },
+    { "status", &field_map, .fields = status, .decode = decode_status },
+    END(NULL),
+};
 
 #define WORKLOAD_KIND(constant, version, kind, in_namespace) \
     const struct kind_row constant = {                       \
@@ -78,10 +80,8 @@ static void encode_rest(const struct object *object, struct json *json)
         .api_only = true,                                    \
         .identified = true,                                  \
         .size = sizeof(struct workload),                     \
-        .decode = decode,                                    \
-        .equal = equal,                                      \
-        .encode_metadata = encode_labels,                    \
-        .encode_rest = encode_rest,                          \
+        .labels = labels,                                    \
+        .fields = fields,                                    \
     }
 
 WORKLOAD_KIND(deployment_kind, "apps/v1", "Deployment", true);

@@ -65,8 +65,11 @@ uint64_t decode_digest(struct decoder *decoder)
     return digest;
 }
 
-void encode_digest(struct json *json, uint64_t digest)
+static void encode_digest(struct json *json, const struct field *field, const void *base)
 {
-    if (digest)
-        json_stringf(json, "digest", "%016" PRIx64, digest);
+    const uint64_t *digest = field_at(field, base);
+    if (*digest)
+        json_stringf(json, "digest", "%016" PRIx64, *digest);
 }
+
+const struct field_type field_digest = { NULL, field_numbers_equal, encode_digest };

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "format/json.h"
-#include "model/fields/decode.h"
+#include "model/fields/field.h"
 
 /* Of an object as the API has it; never 0. Returns 0 without memory. */
 uint64_t object_digest(const struct doc *root);
@@ -24,4 +23,6 @@ bool decode_is_of_egress(const struct decoder *decoder, const struct object *obj
 
 /* The digest; of what was encoded, that of what it was encoded from. */
 uint64_t decode_digest(struct decoder *decoder);
-void encode_digest(struct json *json, uint64_t digest);
+
+/* Compares and writes it, of the row of a kind's whole document; reads nothing. */
+extern const struct field_type field_digest;

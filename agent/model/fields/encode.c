@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Objects as JSON: what all have; what each kind has beside it is written by its row (kind.h). A
+ * Objects as JSON: what all have; what each kind has beside it is written by its tables (kind.h). A
  * field is written as its decoder reads it; what the decoder takes as the default is left out,
  * since the store's copy has tens of thousands of these lines. Conditions of endpoints are written
  * in any case, because one is the default of another.
@@ -44,8 +44,6 @@ static void encode_metadata(const struct object *object, struct json *json)
     encode_identity(json, object);
     fields_encode_map(json, "labels", row->labels, false, object);
     fields_encode_map(json, "annotations", row->annotations, false, object);
-    if (row->encode_metadata)
-        row->encode_metadata(object, json);
     json_end_object(json);
 }
 
@@ -58,8 +56,6 @@ void object_encode(const struct object *object, struct text *out)
     json_string(&json, "kind", kind_name(object->kind));
     encode_metadata(object, &json);
     fields_encode(&json, row->fields, object);
-    if (row->encode_rest)
-        row->encode_rest(object, &json);
     json_end_object(&json);
 }
 

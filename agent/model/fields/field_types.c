@@ -206,7 +206,10 @@ static bool prefix_equal(const struct field *field, const void *a, const void *b
 
 static void encode_one_prefix(struct json *json, const struct field *field, const void *base)
 {
-    encode_prefix(json, field->key, field_at(field, base));
+    const struct prefix *prefix = field_at(field, base);
+    char buffer[PREFIX_STRLEN];
+    if (prefix->ip.family != IP_NONE)
+        json_string(json, field->key, prefix_str(prefix, buffer));
 }
 
 const struct field_type field_ip = { decode_address, addresses_equal, encode_address };

@@ -376,14 +376,6 @@ static bool decode_own_digest(struct decoder *decoder, const struct doc *root,
     return true;
 }
 
-static void encode_own_digest(struct json *json, const struct field *field, const void *base)
-{
-    encode_digest(json, *(const uint64_t *)field_at(field, base));
-}
-
-static const struct field_type digest_type = { decode_own_digest, field_numbers_equal,
-                                               encode_own_digest };
-
 static const struct field labels[] = {
     { NULL, &field_labels, ITEMS(struct service, labels, label_count) },
     { "service.kubernetes.io/service-proxy-name", &field_label_or_null,
@@ -472,7 +464,7 @@ static const struct field status[] = {
 };
 
 static const struct field fields[] = {
-    { NULL, &digest_type, MEMBER(struct service, digest) },
+    { NULL, &field_digest, MEMBER(struct service, digest), .decode = decode_own_digest },
     { "spec", &field_map, .fields = spec, .required = true },
     { "status", &field_map, .fields = status },
     END("apiVersion kind metadata"),
