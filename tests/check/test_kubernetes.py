@@ -13,9 +13,11 @@ SOURCE = REPOSITORY / "agent" / "source"
 CUSTOM = ("coil.cybozu.com", "metallb.io")
 # A kind's row: the first members of its struct kind_row.
 ROW = re.compile(r'\.api_version = "([\w./]+)",\s*\.name = "(\w+)",\s*(\.namespaced = true)?')
-# A field is read by a call that names it: doc_get(spec, "replicas").
-FIELD = re.compile(r'doc_get\((?:\w+|decoder, \w+), "(\w+)"\)|decode_need\(\w+, \w+, "(\w+)"\)')
-NEED = re.compile(r'decode_need\(\w+, \w+, "(\w+)"\)')
+# A field is read by a row of a table, or by a call that names it: doc_get(spec, "replicas").
+FIELD = re.compile(r'doc_get\(\w+, "(\w+)"\)|decode_need\(\w+, \w+, "(\w+)"\)|'
+                   r'(?:\{|\b[A-Z_]+\()\s*"(\w+)",')
+NEED = re.compile(r'decode_need\(\w+, \w+, "(\w+)"\)|'
+                  r'\{ "(\w+)",(?:[^{}]|\{[^{}]*\})*?\.required = true')
 
 # What is asked for, as (group, resource): "/apis/discovery.k8s.io/v1/endpointslices".
 RESOURCE = re.compile(r'{ KIND_\w+, "/apis?(?:/([\w.]+\.[\w.]+))?/v\d\w*/(\w+)"')
@@ -33,17 +35,17 @@ def with_events(text):
     return text + event.read_text(encoding="utf-8") if "kube_event_create(" in text else text
 
 
-SELECTORS = ("object_selector.c", ("decode_selector", "decode_expression", "decode_values"))
-ADVERTISEMENT = ("advertisement.c", ("decode", "refuse_bgp"))
-# Kinds, the files that decode them, and their functions that do so.
+SELECTORS = ("object_selector.c", ("decode_selector", "requirement_fields", "selector_fields"))
+# Kinds, the files that decode them, and the tables and functions there that do so.
 DECODERS = {
-    "AddressPool": [("address_block.c", ("decode_pool", "decode_subnet"))],
-    "AddressBlock": [("address_block.c", ("decode_block",))],
-    "BlockRequest": [("block_request.c", ("decode", "decode_condition"))],
-    "Egress": [("egress.c", ("decode", "decode_destinations"))],
-    "IPAddressPool": [("ip_pool.c", ("decode", "decode_addresses", "decode_allocation")), SELECTORS],
-    "BGPAdvertisement": [ADVERTISEMENT, SELECTORS],
-    "L2Advertisement": [("advertisement.c", ("decode", "decode_l2")), SELECTORS],
+    "AddressPool": [("address_block.c", ("pool_fields", "pool_spec", "subnet_fields"))],
+    "AddressBlock": [("address_block.c", ("block_fields",))],
+    "BlockRequest": [("block_request.c", ("fields", "spec", "status", "decode_condition"))],
+    "Egress": [("egress.c", ("fields", "spec", "status", "budget"))],
+    "IPAddressPool": [("ip_pool.c", ("fields", "spec", "allocation")), SELECTORS],
+    "BGPAdvertisement": [("advertisement.c", ("refuse", "bgp_fields", "bgp_spec", "SELECTED")),
+                         SELECTORS],
+    "L2Advertisement": [("advertisement.c", ("l2_fields", "l2_spec", "SELECTED")), SELECTORS],
 }
 
 
@@ -61,15 +63,16 @@ def agent_kinds():
     return split
 
 
-def function(text, name):
-    """The text of a C function."""
-    return re.search(rf"^[^\n]*\b{name}\(.*?^}}", text, re.DOTALL | re.MULTILINE)[0]
+def part(text, name):
+    """The text of a C function, a table or a macro without arguments."""
+    return re.search(rf"^[^\n]*\b{name}(?:\(|\[\] = \{{).*?^}}|^#define {name}\b.*?\n\n", text,
+                     re.DOTALL | re.MULTILINE)[0]
 
 
 def decoder(kind):
-    texts = [((MODEL / file).read_text(encoding="utf-8"), functions)
-             for file, functions in DECODERS[kind]]
-    return "\n".join(function(text, name) for text, functions in texts for name in functions)
+    texts = [((MODEL / file).read_text(encoding="utf-8"), names)
+             for file, names in DECODERS[kind]]
+    return "\n".join(part(text, name) for text, names in texts for name in names)
 
 
 def walk(schema):
@@ -98,14 +101,14 @@ def test_the_definitions_are_of_the_kinds_that_the_agent_reads():
 
 @pytest.mark.parametrize("kind", DECODERS)
 def test_each_field_that_is_read_is_defined(kind):
-    read = {a or b for a, b in FIELD.findall(decoder(kind))}
+    read = {"".join(found) for found in FIELD.findall(decoder(kind))}
     defined = {name for schema in walk(schema_of(kind)) for name in schema.get("properties", {})}
     assert read and read <= defined, read - defined
 
 
 @pytest.mark.parametrize("kind", DECODERS)
 def test_what_the_agent_cannot_do_without_is_required(kind):
-    needed = set(NEED.findall(decoder(kind)))
+    needed = {"".join(found) for found in NEED.findall(decoder(kind))}
     required = {name for schema in walk(schema_of(kind)) for name in schema.get("required", [])}
     assert needed and needed == required
 

@@ -107,8 +107,8 @@ static void what_names_no_egress_is_remembered(void **state)
 static void annotations_that_are_no_map_refuse_it(void **state)
 {
     (void)state;
-    AUTODECODED struct decoded decoded = decode_yaml(
-        "apiVersion: v1\nkind: Pod\nspec: {}\nmetadata: {name: p, annotations: [a]}\n");
+    AUTODECODED struct decoded decoded =
+        decode_yaml("apiVersion: v1\nkind: Pod\nspec: {}\nmetadata: {name: p, annotations: [a]}\n");
     assert_refused(&decoded, 1);
 }
 
