@@ -16,8 +16,7 @@
 enum { BLOCK_SIZE_BITS_DEFAULT = 5, BLOCK_SIZE_BITS_MAX = 128 };
 
 /* One that pods can have. */
-static bool decode_pods_prefix(struct decoder *decoder, const struct doc *node,
-                               const struct field *field, void *base)
+static DECODE_FIELD(decode_pods_prefix, node)
 {
     struct prefix *prefix = field_member(field, base);
     if (decode_prefix(decoder, node, (enum ip_family)field->min, prefix) &&
@@ -78,8 +77,7 @@ static void check_families(struct decoder *decoder, const struct doc *node,
         decode_warning(decoder, node, block_subnet_of_other_families);
 }
 
-static bool decode_subnets(struct decoder *decoder, const struct doc *list,
-                           const struct field *field, void *base)
+static DECODE_FIELD(decode_subnets, list)
 {
     const struct address_pool *pool = base;
     (void)field_list.decode(decoder, list, field, base);
@@ -127,12 +125,10 @@ const struct kind_row address_pool_kind = {
     .fields = pool_fields,
 };
 
-static bool decode_reserved(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_reserved, node)
 {
     struct address_block *block = base;
     const char *reserved = decode_label(decoder, field->key);
-    (void)node;
     block->reserved = reserved && strcmp(reserved, "true") == 0;
     if (reserved && !block->reserved && strcmp(reserved, "false") != 0)
         decode_warning(decoder, decoder->document->root, object_flag_replaced, .label = field->key,
@@ -140,7 +136,7 @@ static bool decode_reserved(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static void encode_reserved(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_reserved)
 {
     const struct address_block *block = base;
     if (block->reserved)

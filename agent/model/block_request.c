@@ -29,11 +29,9 @@ static void decode_condition(struct decoder *decoder, const struct doc *node,
     }
 }
 
-static bool decode_conditions(struct decoder *decoder, const struct doc *node,
-                              const struct field *field, void *base)
+static DECODE_FIELD(decode_conditions, node)
 {
     struct block_request *request = base;
-    (void)field;
     request->reason = "";
     doc_each(condition, decode_list(decoder, node)) {
         decode_condition(decoder, condition, request);
@@ -41,10 +39,9 @@ static bool decode_conditions(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static bool conditions_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(conditions_equal)
 {
     const struct block_request *left = a, *right = b;
-    (void)field;
     return text_equal(left->reason, right->reason) && left->answered == right->answered &&
            left->failed == right->failed && left->complete == right->complete;
 }
@@ -59,7 +56,7 @@ static void encode_condition(struct json *json, const char *type, const char *st
     json_end_object(json);
 }
 
-static void encode_conditions(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_conditions)
 {
     const struct block_request *request = base;
     json_begin_array(json, field->key);

@@ -14,8 +14,7 @@ static bool is_never_left_for(const struct prefix *prefix)
     return ip_is_special(&prefix->ip) && ip_cmp(&prefix->ip, &unspecified) != 0;
 }
 
-static bool decode_destination(struct decoder *decoder, const struct doc *node,
-                               const struct field *field, void *base)
+static DECODE_FIELD(decode_destination, node)
 {
     if (!decode_prefix(decoder, node, IP_NONE, field_member(field, base)))
         return false;
@@ -25,8 +24,7 @@ static bool decode_destination(struct decoder *decoder, const struct doc *node,
 }
 
 /* A part that others check: the API, when an object is made of it. */
-static bool decode_part(struct decoder *decoder, const struct doc *node, const struct field *field,
-                        void *base)
+static DECODE_FIELD(decode_part, node)
 {
     AUTOTEXT struct text text = { 0 };
     struct json json = { .out = &text };
@@ -39,13 +37,12 @@ static bool decode_part(struct decoder *decoder, const struct doc *node, const s
     return true;
 }
 
-static bool decode_map_part(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_map_part, node)
 {
     return decode_part(decoder, decode_map(decoder, node), field, base);
 }
 
-static void encode_part(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_part)
 {
     const char *part = *(const char *const *)field_at(field, base);
     if (part)

@@ -33,8 +33,7 @@ static const char *decode_uid(struct decoder *decoder, const struct doc *node)
     return decode_keep(decoder, uid && strlen(uid) <= OBJECT_UID_MAX ? uid : "");
 }
 
-static bool keep_uid(struct decoder *decoder, const struct doc *node, const struct field *field,
-                     void *base)
+static DECODE_FIELD(keep_uid, node)
 {
     *(const char **)field_member(field, base) = decode_uid(decoder, node);
     return true;

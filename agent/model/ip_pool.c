@@ -41,21 +41,18 @@ static bool decode_range(struct decoder *decoder, const struct doc *node, const 
     return true;
 }
 
-static bool decode_address(struct decoder *decoder, const struct doc *node,
-                           const struct field *field, void *base)
+static DECODE_FIELD(decode_address, node)
 {
     const char *text = decode_text(decoder, node);
-    (void)field;
     return text && decode_range(decoder, node, text, base);
 }
 
-static bool range_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(range_equal)
 {
-    (void)field;
     return ip_ranges_equal(a, 1, b, 1);
 }
 
-static void encode_range(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_range)
 {
     char buffer[IP_RANGE_STRLEN];
     json_string(json, field->key, ip_range_str(base, buffer));
@@ -81,12 +78,10 @@ static size_t count_parts(const char *text)
     return count;
 }
 
-static bool decode_reserved(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_reserved, node)
 {
     struct ip_pool *pool = base;
     const char *text = decode_text(decoder, node);
-    (void)field;
     if (!text || !*text)
         return true;
     size_t count = count_parts(text);
@@ -106,15 +101,14 @@ static bool decode_reserved(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static bool reserved_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(reserved_equal)
 {
     const struct ip_pool *left = a, *right = b;
-    (void)field;
     return ip_ranges_equal(left->reserved, left->reserved_count, right->reserved,
                            right->reserved_count);
 }
 
-static void encode_reserved(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_reserved)
 {
     const struct ip_pool *pool = base;
     char buffer[IP_RANGE_STRLEN];

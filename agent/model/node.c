@@ -49,14 +49,12 @@ static void check_type(struct decoder *decoder, const struct doc *type)
     }
 }
 
-static bool decode_addresses(struct decoder *decoder, const struct doc *member,
-                             const struct field *field, void *base)
+static DECODE_FIELD(decode_addresses, member)
 {
     struct node *node = base;
     const struct doc *list = decode_list(decoder, member);
     struct ip *addresses = decode_alloc(decoder, list ? list->count : 0, sizeof(*addresses));
     bool *internals = decode_alloc(decoder, list ? list->count : 0, sizeof(*internals));
-    (void)field;
     if (!addresses || !internals)
         return true;
     node->addresses = addresses;
@@ -78,17 +76,16 @@ static bool decode_addresses(struct decoder *decoder, const struct doc *member,
     return true;
 }
 
-static bool addresses_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(addresses_equal)
 {
     const struct node *left = a, *right = b;
-    (void)field;
     return ips_equal(left->addresses, left->address_count, right->addresses,
                      right->address_count) &&
            (left->address_count == 0 ||
             memcmp(left->internal, right->internal, left->address_count * sizeof(bool)) == 0);
 }
 
-static void encode_addresses(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_addresses)
 {
     const struct node *node = base;
     json_begin_array(json, field->key);
@@ -109,8 +106,7 @@ static const char *text_of(const struct doc *node)
     return node && node->type == DOC_SCALAR ? node->text : NULL;
 }
 
-static bool decode_pod_nets(struct decoder *decoder, const struct doc *list,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_pod_nets, list)
 {
     const struct doc *single = doc_get(decoder->map, "podCIDR");
     const struct doc *first = list && list->type == DOC_LIST ? list->first : NULL;
@@ -121,11 +117,9 @@ static bool decode_pod_nets(struct decoder *decoder, const struct doc *list,
 }
 
 /* In one walk, so that what is wrong with the list is told once. */
-static bool decode_conditions(struct decoder *decoder, const struct doc *list,
-                              const struct field *field, void *base)
+static DECODE_FIELD(decode_conditions, list)
 {
     struct node *node = base;
-    (void)field;
     doc_each(entry, decode_list(decoder, list)) {
         if (!decode_map(decoder, entry))
             continue;
@@ -141,10 +135,9 @@ static bool decode_conditions(struct decoder *decoder, const struct doc *list,
     return true;
 }
 
-static bool conditions_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(conditions_equal)
 {
     const struct node *left = a, *right = b;
-    (void)field;
     return left->network_unavailable == right->network_unavailable && left->ready == right->ready &&
            left->ready_is_said == right->ready_is_said;
 }
@@ -157,7 +150,7 @@ static void encode_condition(struct json *json, const char *condition, bool is_t
     json_end_object(json);
 }
 
-static void encode_conditions(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_conditions)
 {
     const struct node *node = base;
     json_begin_array(json, field->key);
@@ -171,8 +164,7 @@ static void encode_conditions(struct json *json, const struct field *field, cons
 static const struct field_type conditions_type = { decode_conditions, conditions_equal,
                                                    encode_conditions };
 
-static bool decode_taints(struct decoder *decoder, const struct doc *list,
-                          const struct field *field, void *base)
+static DECODE_FIELD(decode_taints, list)
 {
     bool *to_be_deleted = field_member(field, base);
     doc_each(entry, decode_list(decoder, list)) {
@@ -182,7 +174,7 @@ static bool decode_taints(struct decoder *decoder, const struct doc *list,
     return true;
 }
 
-static void encode_taints(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_taints)
 {
     if (!to_node(base)->to_be_deleted)
         return;

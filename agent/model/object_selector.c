@@ -11,15 +11,13 @@
 static const char *const operators[] = { "In", "NotIn", "Exists", "DoesNotExist", NULL };
 
 /* Without its operator nothing can be said of the values. */
-static bool decode_operator(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_operator, node)
 {
     const uint32_t errors = decoder->error_count;
     return field_word.decode(decoder, node, field, base) && node && errors == decoder->error_count;
 }
 
-static bool decode_values(struct decoder *decoder, const struct doc *list,
-                          const struct field *field, void *base)
+static DECODE_FIELD(decode_values, list)
 {
     if (list && list->type == DOC_LIST && list->count > LABEL_SELECTOR_MAX_VALUES) {
         decode_error(decoder, list, object_list_too_long, .max = LABEL_SELECTOR_MAX_VALUES,
@@ -73,11 +71,9 @@ static void decode_match_label(struct decoder *decoder, const struct doc *label,
     requirement->value_count = 1;
 }
 
-static bool decode_selector(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_selector, node)
 {
     struct object_selector *selector = base;
-    (void)field;
     if (!decode_map(decoder, node))
         return true;
     const struct doc *labels = decode_map(decoder, doc_get(node, "matchLabels"));
@@ -99,15 +95,13 @@ static bool decode_selector(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static void encode_selector(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_selector)
 {
-    (void)field;
     fields_encode_map(json, NULL, selector_fields, true, base);
 }
 
-static bool selector_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(selector_equal)
 {
-    (void)field;
     return fields_equal(selector_fields, a, b);
 }
 

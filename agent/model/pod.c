@@ -132,10 +132,9 @@ static void decode_pod(struct decoder *decoder, const struct doc *root, struct o
     decode_egresses(decoder, root, (struct pod *)object);
 }
 
-static bool egresses_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(egresses_equal)
 {
     const struct pod *left = a, *right = b;
-    (void)field;
     if (left->egress_count != right->egress_count || left->bad_egress != right->bad_egress)
         return false;
     for (uint32_t i = 0; i < left->egress_count; i++) {
@@ -147,10 +146,9 @@ static bool egresses_equal(const struct field *field, const void *a, const void 
 
 /* What can't be an Egress's name is not kept, but read back as the same: an annotation for no
  * namespace. */
-static void encode_egresses(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_egresses)
 {
     const struct pod *pod = base;
-    (void)field;
     if (pod->bad_egress)
         json_string(json, EGRESS_PREFIX, "");
     for (uint32_t i = 0; i < pod->egress_count;) {
@@ -170,8 +168,7 @@ static void encode_egresses(struct json *json, const struct field *field, const 
 /* They are read when it is known whether the pod is in the host's network. */
 static const struct field_type egresses_type = { NULL, egresses_equal, encode_egresses };
 
-static bool decode_phase(struct decoder *decoder, const struct doc *node, const struct field *field,
-                         void *base)
+static DECODE_FIELD(decode_phase, node)
 {
     const char *phase = decode_text(decoder, node);
     *(bool *)field_member(field, base) =
@@ -179,7 +176,7 @@ static bool decode_phase(struct decoder *decoder, const struct doc *node, const 
     return true;
 }
 
-static void encode_phase(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_phase)
 {
     if (to_pod(base)->finished)
         json_string(json, field->key, "Succeeded");
@@ -196,8 +193,7 @@ static const struct field spec[] = {
 };
 
 /* What is wrong with the rest is reported even where it is missing. */
-static bool decode_spec(struct decoder *decoder, const struct doc *node, const struct field *field,
-                        void *base)
+static DECODE_FIELD(decode_spec, node)
 {
     (void)field_map.decode(decoder, node, field, base);
     return true;
@@ -227,8 +223,7 @@ const struct kind_row pod_kind = {
     .decode = decode_pod,
 };
 
-static bool decode_pool(struct decoder *decoder, const struct doc *node, const struct field *field,
-                        void *base)
+static DECODE_FIELD(decode_pool, node)
 {
     const char *pool = decode_text(decoder, node);
     *(const char **)field_member(field, base) = decode_keep(decoder, pool ? pool : "default");

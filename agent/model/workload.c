@@ -12,14 +12,11 @@
 #include "model/fields/equal.h"
 #include "model/kind.h"
 
-static bool decode_ours(struct decoder *decoder, const struct doc *labels,
-                        const struct field *field, void *base)
+static DECODE_FIELD(decode_ours, labels)
 {
     struct workload *workload = base;
     const char *managed = decode_label(decoder, WORKLOAD_MANAGED_LABEL), *egress;
     bool of_egress = decode_is_of_egress(decoder, &workload->object, &egress);
-    (void)labels;
-    (void)field;
     workload->egress = decode_keep(decoder, egress);
     workload->managed = managed && strcmp(managed, WORKLOAD_MANAGED) == 0;
     if (of_egress || workload->managed)
@@ -27,17 +24,15 @@ static bool decode_ours(struct decoder *decoder, const struct doc *labels,
     return true;
 }
 
-static bool ours_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(ours_equal)
 {
-    (void)field;
     return text_equal(to_workload(a)->egress, to_workload(b)->egress) &&
            to_workload(a)->managed == to_workload(b)->managed;
 }
 
-static void encode_ours(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_ours)
 {
     const struct workload *workload = base;
-    (void)field;
     if (workload->egress) {
         json_string(json, WORKLOAD_NAME_LABEL, WORKLOAD_NAME);
         json_string(json, WORKLOAD_COMPONENT_LABEL, WORKLOAD_COMPONENT);
@@ -51,8 +46,7 @@ static const struct field_type ours_type = { decode_ours, ours_equal, encode_our
 static const struct field labels[] = { { NULL, &ours_type }, END(NULL) };
 
 /* Of a Deployment of ours. */
-static bool decode_status(struct decoder *decoder, const struct doc *node,
-                          const struct field *field, void *base)
+static DECODE_FIELD(decode_status, node)
 {
     const struct workload *workload = base;
     return !workload->digest || workload->object.kind != KIND_DEPLOYMENT ||

@@ -65,7 +65,7 @@ def agent_kinds():
 
 def part(text, name):
     """The text of a C function, a table or a macro without arguments."""
-    return re.search(rf"^[^\n]*\b{name}(?:\(|\[\] = \{{).*?^}}|^#define {name}\b.*?\n\n", text,
+    return re.search(rf"^[^\n]*\b{name}(?:[(,)]|\[\] = \{{).*?^}}|^#define {name}\b.*?\n\n", text,
                      re.DOTALL | re.MULTILINE)[0]
 
 

@@ -65,7 +65,7 @@ uint64_t decode_digest(struct decoder *decoder)
     return digest;
 }
 
-static void encode_digest(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_digest)
 {
     const uint64_t *digest = field_at(field, base);
     if (*digest)

@@ -16,8 +16,7 @@ const struct field *field_end(const struct field *fields)
     return fields;
 }
 
-static bool decode_field(struct decoder *decoder, const struct doc *map, const struct field *field,
-                         void *base)
+static DECODE_FIELD(decode_field, map)
 {
     const bool own = field->decode || (field->type && field->type->decode);
     if (!own)
@@ -75,8 +74,7 @@ void fields_encode_map(struct json *json, const char *key, const struct field *f
     }
 }
 
-static bool decode_fields_map(struct decoder *decoder, const struct doc *node,
-                              const struct field *field, void *base)
+static DECODE_FIELD(decode_fields_map, node)
 {
     const struct doc *map = decode_map(decoder, node);
     if (field->size)
@@ -89,12 +87,12 @@ static bool is_there(const struct field *field, const void *base)
     return field->required || (field->size && *(const bool *)field_at(field, base));
 }
 
-static bool map_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(map_equal)
 {
     return is_there(field, a) == is_there(field, b) && fields_equal(field->fields, a, b);
 }
 
-static void encode_map(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_map)
 {
     fields_encode_map(json, field->key, field->fields, is_there(field, base), base);
 }
@@ -123,8 +121,7 @@ static void set_items(const struct field *field, void *base, const void *items, 
 
 /* An item that is no map keeps its place: it refuses the object, but in a list with a maximum, from
  * which nothing is planned. */
-static bool decode_items(struct decoder *decoder, const struct doc *node, const struct field *field,
-                         void *base)
+static DECODE_FIELD(decode_items, node)
 {
     const struct doc *list = decode_list(decoder, node);
     const bool maps = field->fields->key && !field->max;
@@ -143,7 +140,7 @@ static bool decode_items(struct decoder *decoder, const struct doc *node, const 
     return true;
 }
 
-static bool items_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(items_equal)
 {
     const char *left = items_of(field, a), *right = items_of(field, b);
     size_t count = count_of(field, a);
@@ -156,7 +153,7 @@ static bool items_equal(const struct field *field, const void *a, const void *b)
     return true;
 }
 
-static void encode_items(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_items)
 {
     const char *item = items_of(field, base);
     size_t count = count_of(field, base);

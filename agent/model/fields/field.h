@@ -28,6 +28,15 @@ struct field_type {
     void (*encode)(struct json *json, const struct field *field, const void *base);
 };
 
+/* The heads of such functions; `node` is the name that the document's node has there. */
+#define UNUSED __attribute__((unused))
+#define DECODE_FIELD(name, node)                                             \
+    bool name(UNUSED struct decoder *decoder, UNUSED const struct doc *node, \
+              UNUSED const struct field *field, UNUSED void *base)
+#define EQUAL_FIELD(name) bool name(UNUSED const struct field *field, const void *a, const void *b)
+#define ENCODE_FIELD(name) \
+    void name(struct json *json, UNUSED const struct field *field, const void *base)
+
 struct field {
     const char *key;               /* NULL: the map itself, or the item of a list */
     const struct field_type *type; /* NULL: only the name is known */

@@ -11,15 +11,13 @@ static const char *text_at(const struct field *field, const void *base)
     return *(const char *const *)field_at(field, base);
 }
 
-static bool decode_kept_text(struct decoder *decoder, const struct doc *node,
-                             const struct field *field, void *base)
+static DECODE_FIELD(decode_kept_text, node)
 {
     *(const char **)field_member(field, base) = decode_string(decoder, node);
     return true;
 }
 
-static bool decode_text_or_null(struct decoder *decoder, const struct doc *node,
-                                const struct field *field, void *base)
+static DECODE_FIELD(decode_text_or_null, node)
 {
     *(const char **)field_member(field, base) = decode_keep(decoder, decode_text(decoder, node));
     return true;
@@ -30,14 +28,14 @@ bool field_texts_equal(const struct field *field, const void *a, const void *b)
     return text_equal(text_at(field, a), text_at(field, b));
 }
 
-static void encode_kept_text(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_kept_text)
 {
     const char *text = text_at(field, base);
     if (*text || field->required || field->written || !field->key)
         json_string(json, field->key, text);
 }
 
-static void encode_text_or_null(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_text_or_null)
 {
     const char *text = text_at(field, base);
     if (text)
@@ -94,52 +92,48 @@ static bool is_written(const struct field *field, const void *base)
     return field->required || field->written || number_at(field, base) != field->fallback;
 }
 
-static bool decode_flag(struct decoder *decoder, const struct doc *node, const struct field *field,
-                        void *base)
+static DECODE_FIELD(decode_flag, node)
 {
     return keep_number(field, base, decode_bool(decoder, node, field->fallback));
 }
 
-static void encode_bool(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_bool)
 {
     if (is_written(field, base))
         json_bool(json, field->key, number_at(field, base));
 }
 
-static bool decode_number(struct decoder *decoder, const struct doc *node,
-                          const struct field *field, void *base)
+static DECODE_FIELD(decode_number, node)
 {
     return keep_number(field, base,
                        decode_int(decoder, node, field->min, field->max, field->fallback));
 }
 
-static void encode_int(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_int)
 {
     if (is_written(field, base))
         json_int(json, field->key, number_at(field, base));
 }
 
-static bool decode_annotated(struct decoder *decoder, const struct doc *node,
-                             const struct field *field, void *base)
+static DECODE_FIELD(decode_annotated, node)
 {
     int number =
         decode_annotated_number(decoder, node, (int)field->min, (int)field->max, field->words[0]);
     return keep_number(field, base, number < 0 ? field->fallback : number);
 }
 
-static void encode_annotated(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_annotated)
 {
     if (is_written(field, base))
         json_stringf(json, field->key, "%d", (int)number_at(field, base));
 }
 
-static bool decode_index(struct decoder *decoder, const struct doc *node, const struct field *field,
-                         void *base)
+static DECODE_FIELD(decode_index, node)
 {
     return keep_number(field, base, decode_word(decoder, node, field->words) ^ field->fallback);
 }
 
-static void encode_word(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_word)
 {
     if (is_written(field, base))
         json_string(json, field->key, field->words[number_at(field, base) ^ field->fallback]);
@@ -151,60 +145,56 @@ const struct field_type field_annotated_number = { decode_annotated, field_numbe
                                                    encode_annotated };
 const struct field_type field_word = { decode_index, field_numbers_equal, encode_word };
 
-static bool decode_protocol_name(struct decoder *decoder, const struct doc *node,
-                                 const struct field *field, void *base)
+static DECODE_FIELD(decode_protocol_name, node)
 {
     *(enum protocol *)field_member(field, base) = decode_protocol(decoder, node);
     return true;
 }
 
-static bool protocols_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(protocols_equal)
 {
     return *(const enum protocol *)field_at(field, a) == *(const enum protocol *)field_at(field, b);
 }
 
-static void encode_protocol(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_protocol)
 {
     json_string(json, field->key, protocol_name(*(const enum protocol *)field_at(field, base)));
 }
 
 const struct field_type field_protocol = { decode_protocol_name, protocols_equal, encode_protocol };
 
-static bool decode_address(struct decoder *decoder, const struct doc *node,
-                           const struct field *field, void *base)
+static DECODE_FIELD(decode_address, node)
 {
     return decode_ip(decoder, node, field_member(field, base));
 }
 
-static bool addresses_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(addresses_equal)
 {
     return ip_equal(field_at(field, a), field_at(field, b));
 }
 
-static void encode_address(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_address)
 {
     encode_ip(json, field->key, field_at(field, base));
 }
 
-static bool decode_network(struct decoder *decoder, const struct doc *node,
-                           const struct field *field, void *base)
+static DECODE_FIELD(decode_network, node)
 {
     return decode_cidr(decoder, node, field_member(field, base));
 }
 
-static bool decode_one_prefix(struct decoder *decoder, const struct doc *node,
-                              const struct field *field, void *base)
+static DECODE_FIELD(decode_one_prefix, node)
 {
     (void)decode_prefix(decoder, node, (enum ip_family)field->min, field_member(field, base));
     return true;
 }
 
-static bool prefix_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(prefix_equal)
 {
     return prefix_cmp(field_at(field, a), field_at(field, b)) == 0;
 }
 
-static void encode_one_prefix(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_one_prefix)
 {
     const struct prefix *prefix = field_at(field, base);
     char buffer[PREFIX_STRLEN];

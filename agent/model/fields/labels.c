@@ -57,11 +57,9 @@ void encode_labels(struct json *json, const struct label *labels, uint32_t count
 }
 
 /* Of labels, presence counts: null is "". */
-static bool decode_label_text(struct decoder *decoder, const struct doc *node,
-                              const struct field *field, void *base)
+static DECODE_FIELD(decode_label_text, node)
 {
     const char *text = decode_label(decoder, field->key);
-    (void)node;
     *(const char **)field_member(field, base) =
         decode_keep(decoder, !text && field->type == &field_label ? "" : text);
     return true;
@@ -80,22 +78,20 @@ static bool is_among_all(const struct field *field, const void *base)
            labels_have(*(const struct label *const *)labels, count_of(field, base), field->key);
 }
 
-static void encode_label(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_label)
 {
     const char *text = *(const char *const *)field_at(field, base);
     if (text && (*text || field->type != &field_label) && !is_among_all(field, base))
         json_string(json, field->key, text);
 }
 
-static bool decode_presence(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_presence, node)
 {
-    (void)node;
     *(bool *)field_member(field, base) = decode_label(decoder, field->key) != NULL;
     return true;
 }
 
-static void encode_presence(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_presence)
 {
     if (*(const bool *)field_at(field, base) && !is_among_all(field, base))
         json_string(json, field->key, "");
@@ -107,8 +103,7 @@ const struct field_type field_label_or_null = { decode_label_text, field_texts_e
 const struct field_type field_label_flag = { decode_presence, field_numbers_equal,
                                              encode_presence };
 
-static bool decode_all(struct decoder *decoder, const struct doc *node, const struct field *field,
-                       void *base)
+static DECODE_FIELD(decode_all, node)
 {
     const struct label **labels = field_member(field, base);
     *labels = decode_label_map(decoder, node, (uint32_t *)((char *)base + field->count));
@@ -120,13 +115,13 @@ static const struct label *labels_of(const struct field *field, const void *base
     return *(const struct label *const *)field_at(field, base);
 }
 
-static bool all_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(all_equal)
 {
     return labels_equal(labels_of(field, a), count_of(field, a), labels_of(field, b),
                         count_of(field, b));
 }
 
-static void encode_all(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_all)
 {
     encode_labels(json, labels_of(field, base), count_of(field, base));
 }

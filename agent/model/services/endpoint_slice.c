@@ -25,19 +25,17 @@ static const char *const managers[] = {
     [SLICE_ENDPOINTS] = "fingerpost.io/endpoints",
 };
 
-static bool decode_source(struct decoder *decoder, const struct doc *node,
-                          const struct field *field, void *base)
+static DECODE_FIELD(decode_source, node)
 {
     const char *manager = decode_label(decoder, field->key);
     enum slice_source *source = field_member(field, base);
-    (void)node;
     *source = manager ? SLICE_ENDPOINTS : SLICE_OWN;
     while (*source != SLICE_OWN && strcmp(manager, managers[*source]) != 0)
         --*source;
     return true;
 }
 
-static void encode_source(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_source)
 {
     enum slice_source source = *(const enum slice_source *)field_at(field, base);
     if (source != SLICE_OWN)
@@ -49,8 +47,7 @@ static const struct field_type source_label = { decode_source, field_numbers_equ
 static const char *const family_words[] = { "IPv4", "IPv6", "FQDN", NULL };
 static const uint8_t families[] = { IP_V4, IP_V6, IP_NONE };
 
-static bool decode_family(struct decoder *decoder, const struct doc *node,
-                          const struct field *field, void *base)
+static DECODE_FIELD(decode_family, node)
 {
     if (node && node->type == DOC_SCALAR && !*node->text)
         decode_error(decoder, node, object_field_empty);
@@ -58,7 +55,7 @@ static bool decode_family(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static void encode_family(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_family)
 {
     size_t i = 0;
     while (families[i] != *(const uint8_t *)field_at(field, base))
@@ -69,8 +66,7 @@ static void encode_family(struct json *json, const struct field *field, const vo
 static const struct field_type family_type = { decode_family, field_numbers_equal, encode_family };
 
 /* The first address, if it is of the slice's family. */
-static bool decode_address(struct decoder *decoder, const struct doc *node,
-                           const struct field *field, void *base)
+static DECODE_FIELD(decode_address, node)
 {
     const uint8_t family = to_endpoint_slice(decoder->object)->family;
     const struct doc *endpoint = decoder->map, *list = decode_list(decoder, node);
@@ -88,12 +84,12 @@ static bool decode_address(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static bool address_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(address_equal)
 {
     return ip_equal(field_at(field, a), field_at(field, b));
 }
 
-static void encode_address(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_address)
 {
     json_begin_array(json, field->key);
     encode_ip(json, NULL, field_at(field, base));
@@ -116,11 +112,9 @@ static const struct field hint_fields[] = {
 };
 
 /* Most endpoints have none: they take no more than a pointer. */
-static bool decode_hints(struct decoder *decoder, const struct doc *node, const struct field *field,
-                         void *base)
+static DECODE_FIELD(decode_hints, node)
 {
     struct endpoint_hints *hints = NULL;
-    (void)field;
     if (decode_map(decoder, node) && node->count > 0)
         hints = decode_alloc(decoder, 1, sizeof(*hints));
     ((struct endpoint *)base)->hints = hints;
@@ -134,13 +128,12 @@ static const struct endpoint_hints *hints_of(const void *base)
     return endpoint->hints ? endpoint->hints : &none;
 }
 
-static bool hints_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(hints_equal)
 {
-    (void)field;
     return fields_equal(hint_fields, hints_of(a), hints_of(b));
 }
 
-static void encode_hints(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_hints)
 {
     fields_encode_map(json, field->key, hint_fields, false, hints_of(base));
 }
@@ -148,8 +141,7 @@ static void encode_hints(struct json *json, const struct field *field, const voi
 static const struct field_type hints_type = { decode_hints, hints_equal, encode_hints };
 
 /* Of use for a metric only, so that a bad one doesn't cost the slice. */
-static bool decode_trigger(struct decoder *decoder, const struct doc *node,
-                           const struct field *field, void *base)
+static DECODE_FIELD(decode_trigger, node)
 {
     int64_t *ms = field_member(field, base);
     const char *text = decode_text(decoder, node);
@@ -159,8 +151,7 @@ static bool decode_trigger(struct decoder *decoder, const struct doc *node,
 }
 
 /* They may be null, but have to be there. */
-static bool decode_ports(struct decoder *decoder, const struct doc *node, const struct field *field,
-                         void *base)
+static DECODE_FIELD(decode_ports, node)
 {
     if (!decode_member(decoder->map, field->key))
         decode_error(decoder, decoder->map, object_field_missing, .field = field->key);

@@ -193,15 +193,13 @@ static const struct doc *find_ingress(const struct decoder *decoder)
 }
 
 /* All addresses, since they are one array. */
-static bool decode_addresses(struct decoder *decoder, const struct doc *node,
-                             const struct field *field, void *base)
+static DECODE_FIELD(decode_addresses, node)
 {
     struct service *service = base;
     const struct doc *single = doc_get(decoder->map, "clusterIP");
     const struct doc *cluster = decode_list(decoder, node);
     const struct doc *external = decode_list(decoder, doc_get(decoder->map, "externalIPs"));
     const struct doc *ingress = decode_list(decoder, find_ingress(decoder));
-    (void)field;
     if (single && list_count(cluster) && !is_none(single))
         single = NULL;
     size_t room =
@@ -224,10 +222,9 @@ static bool decode_addresses(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static bool addresses_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(addresses_equal)
 {
     const struct service *left = a, *right = b;
-    (void)field;
     if (left->headless != right->headless || left->ingress_ports != right->ingress_ports ||
         left->address_count != right->address_count ||
         !text_equal(left->ingress_hostname, right->ingress_hostname))
@@ -258,8 +255,7 @@ static void refuse_duplicates(struct decoder *decoder, const struct doc *list,
     }
 }
 
-static bool decode_ports(struct decoder *decoder, const struct doc *node, const struct field *field,
-                         void *base)
+static DECODE_FIELD(decode_ports, node)
 {
     const struct service *service = base;
     const bool none = !node || (node->type == DOC_LIST && node->count == 0);
@@ -271,8 +267,7 @@ static bool decode_ports(struct decoder *decoder, const struct doc *node, const 
     return true;
 }
 
-static bool decode_announce(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_announce, node)
 {
     const char *text = decode_text(decoder, node);
     bool *announce = field_member(field, base);
@@ -282,7 +277,7 @@ static bool decode_announce(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static void encode_announce(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_announce)
 {
     if (!to_service(base)->announce)
         json_string(json, field->key, "false");
@@ -295,7 +290,7 @@ static const struct field_type announce_type = { decode_announce, field_numbers_
  * A Service that had a cluster IP which can't be used is not headless: so that it does not become
  * one, something is written that can't be used.
  */
-static void encode_cluster_ips(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_cluster_ips)
 {
     const struct service *service = base;
     uint32_t count = 0;
@@ -316,7 +311,7 @@ static void encode_cluster_ips(struct json *json, const struct field *field, con
 static const struct field_type cluster_ips_type = { decode_addresses, addresses_equal,
                                                     encode_cluster_ips };
 
-static void encode_external_ips(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_external_ips)
 {
     const struct service *service = base;
     json_begin_array(json, field->key);
@@ -343,7 +338,7 @@ static void encode_ingress_of_others(const struct service *service, struct json 
     json_end_object(json);
 }
 
-static void encode_ingress(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_ingress)
 {
     const struct service *service = base;
     json_begin_array(json, field->key);
@@ -366,11 +361,9 @@ static void encode_ingress(struct json *json, const struct field *field, const v
 
 static const struct field_type ingress_type = { .encode = encode_ingress };
 
-static bool decode_own_digest(struct decoder *decoder, const struct doc *root,
-                              const struct field *field, void *base)
+static DECODE_FIELD(decode_own_digest, root)
 {
     const char *egress;
-    (void)root;
     if (decode_is_of_egress(decoder, base, &egress))
         *(uint64_t *)field_member(field, base) = decode_digest(decoder);
     return true;
@@ -410,10 +403,8 @@ static const struct field affinity_fields[] = {
 };
 
 /* Of what stands above its row. */
-static bool check_spec(struct decoder *decoder, const struct doc *spec, const struct field *field,
-                       void *base)
+static DECODE_FIELD(check_spec, spec)
 {
-    (void)field;
     service_idle_check(decoder, spec, base);
     service_sense_check(decoder, spec, base);
     return true;

@@ -20,8 +20,7 @@ bool service_decode_ranges(struct decoder *decoder, const struct doc *list,
     return true;
 }
 
-static bool decode_affinity(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_affinity, node)
 {
     static const char *const words[] = { "None", "ClientIP", NULL };
     uint32_t *seconds = field_member(field, base);
@@ -33,7 +32,7 @@ static bool decode_affinity(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static void encode_affinity(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_affinity)
 {
     const struct service *service = base;
     if (!service->affinity_seconds)

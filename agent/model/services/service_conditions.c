@@ -45,27 +45,24 @@ static void decode_export(struct decoder *decoder, const struct doc *found, stru
         service->export_message = "";
 }
 
-static bool decode_conditions(struct decoder *decoder, const struct doc *conditions,
-                              const struct field *field, void *base)
+static DECODE_FIELD(decode_conditions, conditions)
 {
     struct service *service = base;
     const struct doc *assigned = find(decoder, conditions, SERVICE_ASSIGNED);
-    (void)field;
     service->assigned = assigned != NULL;
     (void)fields_decode(decoder, assigned, assigned_fields, service);
     decode_export(decoder, find(decoder, conditions, SERVICE_EXPORTED), service);
     return true;
 }
 
-static bool conditions_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(conditions_equal)
 {
     const struct service *left = a, *right = b;
-    (void)field;
     return left->assigned == right->assigned && left->export_refused == right->export_refused &&
            fields_equal(assigned_fields, a, b) && fields_equal(export_fields, a, b);
 }
 
-static void encode_conditions(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_conditions)
 {
     const struct service *service = base;
     if (!service->assigned && !service->export_refused)

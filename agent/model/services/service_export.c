@@ -34,10 +34,8 @@ const char *export_annotation_name(enum export_annotation annotation)
     return names[annotation];
 }
 
-static bool decode_exports(struct decoder *decoder, const struct doc *annotations,
-                           const struct field *field, void *base)
+static DECODE_FIELD(decode_exports, annotations)
 {
-    (void)field;
     if (!decode_text(decoder, doc_get(annotations, names[EXPORT_EXPORTED])))
         return true;
     const char **texts = decode_alloc(decoder, EXPORT_ANNOTATIONS, sizeof(*texts));
@@ -47,10 +45,9 @@ static bool decode_exports(struct decoder *decoder, const struct doc *annotation
     return true;
 }
 
-static bool exports_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(exports_equal)
 {
     const char *const *left = to_service(a)->exports, *const *right = to_service(b)->exports;
-    (void)field;
     if (!left || !right)
         return left == right;
     for (size_t i = 0; i < EXPORT_ANNOTATIONS; i++) {
@@ -60,10 +57,9 @@ static bool exports_equal(const struct field *field, const void *a, const void *
     return true;
 }
 
-static void encode_exports(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_exports)
 {
     const char *const *exports = to_service(base)->exports;
-    (void)field;
     for (size_t i = 0; exports && i < EXPORT_ANNOTATIONS; i++) {
         if (exports[i])
             json_string(json, names[i], exports[i]);

@@ -125,22 +125,18 @@ static void decode_addresses(struct decoder *decoder, const struct doc *spec,
     }
 }
 
-static bool decode_request(struct decoder *decoder, const struct doc *annotations,
-                           const struct field *field, void *base)
+static DECODE_FIELD(decode_request, annotations)
 {
     struct address_request *request = &((struct service *)base)->request;
-    (void)annotations;
-    (void)field;
     decode_addresses(decoder, doc_get(decoder->document->root, "spec"), request);
     request->pool = keep_annotation(decoder, ADDRESS_POOL);
     request->sharing_key = keep_annotation(decoder, ALLOW_SHARED_IP);
     return true;
 }
 
-static bool request_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(request_equal)
 {
     const struct address_request *left = &to_service(a)->request, *right = &to_service(b)->request;
-    (void)field;
     return ips_equal(left->addresses, left->address_count, right->addresses,
                      right->address_count) &&
            left->unreadable == right->unreadable && text_equal(left->pool, right->pool) &&
@@ -148,11 +144,10 @@ static bool request_equal(const struct field *field, const void *a, const void *
 }
 
 /* What could not be read is written as something that can't be, so that it stays so. */
-static void encode_request(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_request)
 {
     const struct address_request *request = &to_service(base)->request;
     AUTOTEXT struct text list = { 0 };
-    (void)field;
     for (uint32_t i = 0; i < request->address_count; i++) {
         char buffer[IP_STRLEN];
         text_addf(&list, "%s%s", i ? "," : "", ip_str(&request->addresses[i], buffer));
@@ -170,11 +165,9 @@ static void encode_request(struct json *json, const struct field *field, const v
 
 const struct field_type service_request_type = { decode_request, request_equal, encode_request };
 
-static bool decode_selector(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_selector, node)
 {
     struct address_request *request = &((struct service *)base)->request;
-    (void)field;
     if (request->sharing_key)
         request->selector = decode_label_map(decoder, node, &request->selector_count);
     return true;
@@ -186,13 +179,12 @@ bool service_requests_have_one_selector(const struct address_request *a,
     return labels_equal(a->selector, a->selector_count, b->selector, b->selector_count);
 }
 
-static bool selector_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(selector_equal)
 {
-    (void)field;
     return service_requests_have_one_selector(&to_service(a)->request, &to_service(b)->request);
 }
 
-static void encode_selector(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_selector)
 {
     const struct address_request *request = &to_service(base)->request;
     if (!request->selector_count)
@@ -205,12 +197,10 @@ static void encode_selector(struct json *json, const struct field *field, const 
 const struct field_type service_selector_type = { decode_selector, selector_equal,
                                                   encode_selector };
 
-static bool decode_families(struct decoder *decoder, const struct doc *node,
-                            const struct field *field, void *base)
+static DECODE_FIELD(decode_families, node)
 {
     static const char *const families[] = { "IPv4", "IPv6", NULL };
     struct address_request *request = &((struct service *)base)->request;
-    (void)field;
     doc_each(family, decode_list(decoder, node)) {
         bool v6 = decode_word(decoder, family, families) == 1;
         request->v6 |= v6;
@@ -219,14 +209,13 @@ static bool decode_families(struct decoder *decoder, const struct doc *node,
     return true;
 }
 
-static bool families_equal(const struct field *field, const void *a, const void *b)
+static EQUAL_FIELD(families_equal)
 {
     const struct address_request *left = &to_service(a)->request, *right = &to_service(b)->request;
-    (void)field;
     return left->v4 == right->v4 && left->v6 == right->v6;
 }
 
-static void encode_families(struct json *json, const struct field *field, const void *base)
+static ENCODE_FIELD(encode_families)
 {
     const struct address_request *request = &to_service(base)->request;
     if (!request->v4 && !request->v6)
