@@ -458,42 +458,6 @@ static void what_is_no_event_ends_the_watch(void **state)
     assert_int_equal(fx->listed[KIND_SERVICE], 1);
 }
 
-/* What is told of a group is this fault, at this place. */
-static void assert_code(const struct fixture *fx, const char *group, const char *place,
-                        const char *code)
-{
-    const struct known_fault *fault = find_fault(fx, group, place, "");
-    assert_non_null(fault);
-    assert_string_equal(known_fault_code(fault), code);
-}
-
-static void an_api_that_proves_nothing_is_told(void **state)
-{
-    struct fixture *fx = *state;
-    start_and_sync(fx);
-    assert_int_equal(fault_book_count(fx->faults), 0);
-    kube_source_free(fx->source);
-    fx->insecure = true;
-    start_and_sync(fx);
-    assert_code(fx, "", fx->api.url, "api-certificate-unverified");
-    assert_int_equal(fault_book_count(fx->faults), 1);
-}
-
-/* Its CRD is not there, and comes. Of a kind that can be missed nothing is told. */
-static void a_kind_that_is_needed_and_not_served_is_told(void **state)
-{
-    struct fixture *fx = *state;
-    fx->needed = KIND_ADDRESS_BLOCK;
-    fx->timing.absent_ms = 10;
-    start_source(fx);
-    run_until(fx, has_group(fx, "AddressBlock"));
-    assert_code(fx, "AddressBlock", "AddressBlock", "api-kind-missing");
-    run_until(fx, fx->status.synced);
-    assert_int_equal(fault_book_count(fx->faults), 1);
-    fx->lists[KIND_ADDRESS_BLOCK] = KIND_LIST("AddressBlock", "30", "");
-    run_until(fx, fault_book_count(fx->faults) == 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,8 +480,6 @@ int main(void)
         TEST(a_watch_may_be_cut_anywhere),
         TEST(what_is_no_list_is_refused),
         TEST(what_is_no_event_ends_the_watch),
-        TEST(an_api_that_proves_nothing_is_told),
-        TEST(a_kind_that_is_needed_and_not_served_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
