@@ -7,7 +7,7 @@
  * one is on uplinks, where unknown pods are held.
  *
  *   client_in    ingress: what the pod sends. A packet for a gateway gets outer headers from the
- *                pod's address to the gateway's (fou.h).
+ *                pod's address to the gateway's (encap.h).
  *   client_out   egress: what the pod gets. The answers of gateways lose their outer headers.
  *   client_guard egress of uplinks: holds what comes from interfaces that are so new that no
  *                client_in is there yet.
@@ -31,8 +31,7 @@
 #include "bpf/egress/egress_fragment.h"
 #include "bpf/egress/egress_inbound.h"
 #include "bpf/egress/egress_path.h"
-#include "bpf/packet/fou.h"
-#include "bpf/packet/fou_error.h"
+#include "bpf/packet/encap.h"
 #include "bpf/packet/mss.h"
 #include "bpf/packet/reject.h"
 #include "bpf/packet/tuple.h"
@@ -56,9 +55,9 @@ ALWAYS_INLINE __be16 outer_port(const struct egress_control *control, const stru
 }
 
 /*
- * To a gateway on this node: uncut, and without the marks of a tunnel (fou.h). Either its pod gets
- * the packet at once, at the other end of the veth that the route leads to, or this node itself is
- * the gateway, and takes it on lo.
+ * To a gateway on this node: uncut, and without the marks of a tunnel (encap.h). Either its pod
+ * gets the packet at once, at the other end of the veth that the route leads to, or this node
+ * itself is the gateway, and takes it on lo.
  */
 SUBPROGRAM int send_nearby(struct __sk_buff *skb, struct room *room)
 {
@@ -67,8 +66,8 @@ SUBPROGRAM int send_nearby(struct __sk_buff *skb, struct room *room)
     const struct bpf_fib_lookup *fib = &room->next_hop.fib;
     if (!control)
         return SHOT;
-    if (fou_put_unmarked(skb, packet->family, &packet->tuple.src, &room->gateway,
-                         outer_port(control, room), control->port) < 0)
+    if (encap_put_unmarked(skb, packet->family, &packet->tuple.src, &room->gateway,
+                           outer_port(control, room), control->port) < 0)
         return refuse(skb, room, EGRESS_CAUSE_OFFLOAD);
     if (room->next_hop.answer) {
         int r = next_hop_receive(skb, LO_IFINDEX, NULL);
@@ -86,7 +85,7 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
     const struct egress_control *control = egress_control_get();
     struct packet *packet = &room->packet;
     struct bpf_fib_lookup *fib = &room->next_hop.fib;
-    __u32 over = fou_room(packet->family);
+    __u32 over = encap_room(packet->family);
     if (!control)
         return SHOT;
     if (is_syn(packet)) {
@@ -119,8 +118,8 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
     }
     if (here)
         return send_nearby(skb, room);
-    if (fou_put(skb, packet->family, &packet->tuple.src, &room->gateway, outer_port(control, room),
-                control->port) < 0)
+    if (encap_put(skb, packet->family, &packet->tuple.src, &room->gateway,
+                  outer_port(control, room), control->port) < 0)
         return refuse(skb, room, EGRESS_CAUSE_OFFLOAD);
     return next_hop_redirect(&room->next_hop, is_by_route(control, fib->ifindex));
 }
@@ -196,10 +195,10 @@ SUBPROGRAM int leave_in_fragments(struct __sk_buff *skb, struct room *room, __u3
     return (int)bpf_redirect(skb->ifindex, 0);
 }
 
-/* Whether a pod's packet is FoU already. */
-ALWAYS_INLINE int is_fou(const struct egress_control *control, const struct packet *packet)
+/* Whether a pod's packet is wrapped already. */
+ALWAYS_INLINE int is_wrapped(const struct egress_control *control, const struct packet *packet)
 {
-    return packet->tuple.protocol == IPPROTO_UDP && packet->tuple.dport == control->port &&
+    return encap_is(&packet->tuple, control->port) &&
            (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST);
 }
 
@@ -209,7 +208,7 @@ ALWAYS_INLINE int is_fou(const struct egress_control *control, const struct pack
  * gateway knows a client, and a client a gateway: it is not another pod's. Returns a verdict, or 0:
  * the packet is neither for a gateway nor a gateway's.
  */
-SUBPROGRAM int judge_fou(struct __sk_buff *skb, struct room *room, __u32 flags)
+SUBPROGRAM int judge_wrapped(struct __sk_buff *skb, struct room *room, __u32 flags)
 {
     const struct nat_tuple *tuple = &room->packet.tuple;
     struct egress_pod_value *pod = pod_find(&tuple->src);
@@ -235,7 +234,7 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
     int stays;
     const struct nat_addr *dst = &packet->tuple.dst;
     struct egress_pod_value *pod = pod_find(&packet->tuple.src);
-    int r = is_fou(control, packet) ? judge_fou(skb, room, control->flags) : 0;
+    int r = is_wrapped(control, packet) ? judge_wrapped(skb, room, control->flags) : 0;
     if (r)
         return r;
     if (!pod) {
@@ -350,9 +349,9 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip, __
 ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room, __u32 policy)
 {
     const struct packet *packet = &room->packet;
-    if (!is_ours(skb, room, packet->l4 + sizeof(struct udphdr), policy))
+    if (!is_ours(skb, room, encap_inner(packet), policy))
         return NEXT;
-    if (fou_take(skb, packet->family, packet->l4) < 0)
+    if (encap_take(skb, packet) < 0)
         return refuse(skb, room, EGRESS_CAUSE_OFFLOAD);
     return room->translated ? (int)bpf_redirect(skb->ifindex, 0) : NEXT;
 }
@@ -372,7 +371,7 @@ ALWAYS_INLINE int take_error(struct __sk_buff *skb, struct room *room)
 {
     struct nat_addr peer;
     __u32 mtu = path_read(skb, &room->packet, &peer);
-    if (fou_error_take(skb, &room->packet) < 0)
+    if (encap_error_take(skb, &room->packet) < 0)
         return SHOT;
     room->translated = 0;
     if (quote_read(skb, L3, &room->upper, &room->inner, &room->quoted) == INNER_ERROR) {
@@ -404,7 +403,7 @@ int client_out(struct __sk_buff *skb)
     if (packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
         packet->tuple.dport == control->port)
         return take_answer(skb, room, pod->traits & EGRESS_POD_WRAPS ? 0 : pod->policy);
-    if (packet->shape == SHAPE_ICMP && fou_error_is(skb, packet, control->port))
+    if (packet->shape == SHAPE_ICMP && encap_error_is(skb, packet, control->port))
         return take_error(skb, room);
     note_inbound(skb, room, pod);
     return NEXT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * An egress gateway: takes the packets of its clients out of their tunnels (fou.h), gives them its
- * own address and a port of the client's, and sends them on; and back.
+ * An egress gateway: takes the packets of its clients out of their tunnels (encap.h), gives them
+ * its own address and a port of the client's, and sends them on; and back.
  *
  * There is one program, gateway_in, at the ingress of each uplink, behind the NAT program. It sees
  * both directions: FoU from clients, and answers from outside to the address that it translates to.
@@ -30,7 +30,7 @@
 #include "bpf/egress/egress_twin.h"
 #include "bpf/flow/fragment.h"
 #include "bpf/nat/follow.h"
-#include "bpf/packet/fou_error.h"
+#include "bpf/packet/encap.h"
 #include "bpf/packet/reset.h"
 
 /* A client's segment of no connection. */
@@ -195,7 +195,7 @@ GLOBAL int from_between(struct __sk_buff *skb)
         return SHOT;
     struct packet *packet = &room->packet;
     __u32 mtu = path_read(skb, packet, &own->sender);
-    if (fou_error_take(skb, packet) < 0 ||
+    if (encap_error_take(skb, packet) < 0 ||
         quote_read(skb, L3, &own->upper, &own->inner, &own->quoted) != INNER_ERROR)
         return SHOT;
     if (!mtu || !addr_equal(&own->sender, &own->quoted.dst))
@@ -218,9 +218,9 @@ GLOBAL int from_outside(struct __sk_buff *skb)
     if (!control || !settings || !room || !own)
         return NEXT;
     struct packet *packet = &room->packet;
-    __u32 over = fou_room(packet->family);
+    __u32 over = encap_room(packet->family);
     if (has_icmp_head(packet)) {
-        if (fou_error_is(skb, packet, settings->port))
+        if (encap_error_is(skb, packet, settings->port))
             return STEP_BETWEEN;
         int shape = quote_read(skb, L3, &own->upper, &own->inner, &own->quoted);
         if (shape == INNER_ERROR)
@@ -348,7 +348,7 @@ int gateway_in(struct __sk_buff *skb)
     if (packet->shape == SHAPE_NONE)
         return NEXT;
     const struct nat_addr *own = &settings->own[packet->family == 6];
-    if (is_fou_for(settings, packet))
+    if (is_wrapped_for(settings, packet))
         return probe_is(skb, packet) ? probe_answer(skb) : walk_out(skb, packet, take_out(skb));
     int to_own = !is_zero(own) && addr_equal(&packet->tuple.dst, own);
     if (!(to_own && packet->shape == SHAPE_ICMP) &&

@@ -129,7 +129,7 @@ ALWAYS_INLINE int port_put(const struct egress_control *settings,
     claim->reply.dst = *source;
     claim->reply.dport =
         bpf_htons((__u16)(settings->snat_first + (block - 1) % per * size + n % size));
-    return !is_fou_tuple(settings, claim->family == 6, &claim->reply);
+    return !is_for_gateway(settings, claim->family == 6, &claim->reply);
 }
 
 static long port_step(__u32 step, void *context)

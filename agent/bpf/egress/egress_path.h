@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How large the packets of a tunnel may be: a link on the way to its other end may be narrower than
- * the one that they leave by. Nobody may cut the outer packet (fou.h), since who unwraps it does
+ * the one that they leave by. Nobody may cut the outer packet (encap.h), since who unwraps it does
  * not put pieces together. So the router in front of that link drops what is larger, and says by an
- * ICMP error what fits (fou_error.h). That is kept for the other end ("egress_paths"). Later
+ * ICMP error what fits (encap.h). That is kept for the other end ("egress_paths"). Later
  * packets that are too large are cut or answered here, as where the link is this node's own.
  *
  * Hosts, too, know paths only by such errors, and forget them after as long, to see whether there
@@ -15,14 +15,14 @@
 #pragma once
 
 #include "bpf/egress/egress_maps.h"
-#include "bpf/packet/fou_error.h"
+#include "bpf/packet/encap.h"
 #include "bpf/packet/tuple.h"
 #include "bpf/route/next_hop.h"
 
 enum {
     PATH_S = 600, /* as net.ipv4.route.mtu_expires */
     PATH_LEAST4 = 1280,
-    PATH_LEAST6 = 1280 + FOU_ROOM6, /* what is within has to have the least MTU of IPv6 */
+    PATH_LEAST6 = 1280 + ENCAP_ROOM6, /* what is within has to have the least MTU of IPv6 */
 };
 
 ALWAYS_INLINE __u32 path_least(__u8 family)
@@ -49,7 +49,7 @@ ALWAYS_INLINE __u32 path_limit(const struct next_hop *next_hop, __u8 family,
 }
 
 /*
- * Of an error that fou_error_is() took: how large an outer packet may be, and whom the quoted one
+ * Of an error that encap_error_is() took: how large an outer packet may be, and whom the quoted one
  * was for. Returns 0 if it is an error of another kind.
  */
 static __noinline __u32 path_read(struct __sk_buff *skb, const struct packet *packet,

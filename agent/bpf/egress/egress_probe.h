@@ -20,9 +20,8 @@ enum { PROBE_HOPS = 64 };
 ALWAYS_INLINE int probe_is(struct __sk_buff *skb, const struct packet *packet)
 {
     struct egress_probe probe;
-    return !bpf_skb_load_bytes(skb, packet->l4 + sizeof(struct udphdr), &probe, sizeof(probe)) &&
-           !probe.version && probe.kind == EGRESS_PROBE_QUESTION &&
-           probe.magic == bpf_htonl(EGRESS_PROBE_MAGIC);
+    return !bpf_skb_load_bytes(skb, encap_inner(packet), &probe, sizeof(probe)) && !probe.version &&
+           probe.kind == EGRESS_PROBE_QUESTION && probe.magic == bpf_htonl(EGRESS_PROBE_MAGIC);
 }
 
 /* now_s() is of the coarse clock, which is some milliseconds behind the agent's: so the heartbeat
@@ -39,7 +38,7 @@ ALWAYS_INLINE __be16 probe_state(const struct egress_control *settings)
 /* The first bytes of the question become those of the answer, with its UDP checksum. */
 ALWAYS_INLINE int probe_fill(struct __sk_buff *skb, const struct packet *packet, __be16 state)
 {
-    __u32 offset = packet->l4 + sizeof(struct udphdr);
+    __u32 offset = encap_inner(packet);
     struct egress_probe answer = { .kind = EGRESS_PROBE_ANSWER, .state = state };
     __be32 was, now;
     __builtin_memcpy(&now, &answer, sizeof(now));

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "bpf/egress_abi.h"
-#include "bpf/packet/parse.h"
+#include "bpf/packet/encap.h"
 
 /* The source address of this number for a family; NULL: there is none. */
 ALWAYS_INLINE const struct nat_addr *source_numbered(const struct egress_control *settings, int six,
@@ -19,13 +19,12 @@ ALWAYS_INLINE const struct nat_addr *source_numbered(const struct egress_control
     return is_zero(source) ? NULL : source;
 }
 
-/* Whether what comes under this tuple is taken for FoU to the gateway. */
-ALWAYS_INLINE int is_fou_tuple(const struct egress_control *settings, int six,
-                               const struct nat_tuple *tuple)
+/* Whether what comes under this tuple is taken for a wrapped packet to the gateway. */
+ALWAYS_INLINE int is_for_gateway(const struct egress_control *settings, int six,
+                                 const struct nat_tuple *tuple)
 {
     const struct nat_addr *own = &settings->own[six & 1];
-    return tuple->protocol == IPPROTO_UDP && tuple->dport == settings->port && !is_zero(own) &&
-           addr_equal(&tuple->dst, own);
+    return encap_is(tuple, settings->port) && !is_zero(own) && addr_equal(&tuple->dst, own);
 }
 
 /* Whether packets may get this address. */

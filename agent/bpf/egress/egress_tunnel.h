@@ -13,7 +13,7 @@
 #include "bpf/egress/egress_prefix.h"
 #include "bpf/nat/delivery.h"
 #include "bpf/packet/echo.h"
-#include "bpf/packet/fou.h"
+#include "bpf/packet/encap.h"
 #include "bpf/packet/mss.h"
 
 /*
@@ -89,7 +89,7 @@ SUBPROGRAM int send_to_client(struct __sk_buff *skb, const struct nat_addr *clie
     struct next_hop *next_hop = &room->next_hop;
     if (gateway_ask(skb, family, NEXT_HOP_FRAGMENT, own, client, next_hop))
         return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_NO_ROUTE);
-    if (fou_put(skb, family, own, client, settings->port, settings->port) < 0)
+    if (encap_put(skb, family, own, client, settings->port, settings->port) < 0)
         return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_OFFLOAD);
     return head_put(skb) < 0 ? SHOT : gateway_redirect(settings, next_hop);
 }
@@ -116,7 +116,7 @@ SUBPROGRAM int limit_segments(struct __sk_buff *skb, const struct packet *packet
 {
     const struct egress_control *settings = egress_control_get();
     struct scratch *room = scratch_get();
-    __u32 over = fou_room(packet->family);
+    __u32 over = encap_room(packet->family);
     if (!settings || !room || !is_syn(packet))
         return 0;
     __u32 mtu = gateway_mtu(skb, packet->family, &settings->own[packet->family == 6], client,
@@ -156,11 +156,11 @@ GLOBAL int send_outside(struct __sk_buff *skb)
     return gateway_redirect(settings, next_hop);
 }
 
-/* Whether the packet that was parsed is FoU for this gateway. */
-ALWAYS_INLINE int is_fou_for(const struct egress_control *settings, const struct packet *packet)
+/* Whether the packet that was parsed is a wrapped one for this gateway. */
+ALWAYS_INLINE int is_wrapped_for(const struct egress_control *settings, const struct packet *packet)
 {
     return packet->shape == SHAPE_PORTS &&
-           is_fou_tuple(settings, packet->family == 6, &packet->tuple);
+           is_for_gateway(settings, packet->family == 6, &packet->tuple);
 }
 
 /* Whether a client may send this through the tunnel. Returns 0 or -cause. */
@@ -171,7 +171,7 @@ ALWAYS_INLINE int check_inner(const struct egress_control *settings, const struc
     if (!addr_equal(&inner->src, &outer->tuple.src))
         return -EGRESS_CAUSE_SPOOFED;
     if (addr_equal(&inner->dst, &settings->own[six]) || is_source(settings, six, &inner->dst) ||
-        (inner->protocol == IPPROTO_UDP && inner->dport == settings->port))
+        encap_is(inner, settings->port))
         return -EGRESS_CAUSE_NESTED;
     if (inner->protocol != IPPROTO_TCP && inner->protocol != IPPROTO_UDP &&
         !is_icmp(inner->protocol))
@@ -196,7 +196,7 @@ GLOBAL int client_may_have(__u32 client)
 ALWAYS_INLINE int take_inner(struct __sk_buff *skb, const struct egress_control *settings,
                              const struct packet *packet, struct gateway_room *own)
 {
-    __u32 ip = packet->l4 + sizeof(struct udphdr);
+    __u32 ip = encap_inner(packet);
     if (quote_head(skb, ip, &own->upper, &own->inner) || own->upper.version != packet->family)
         return -EGRESS_CAUSE_MALFORMED;
     if (own->inner.protocol == IPPROTO_UDP && !own->upper.later)
@@ -204,7 +204,7 @@ ALWAYS_INLINE int take_inner(struct __sk_buff *skb, const struct egress_control 
     int r = check_inner(settings, packet, &own->inner);
     if (r < 0)
         return r;
-    return fou_take(skb, packet->family, packet->l4) < 0 ? -EGRESS_CAUSE_OFFLOAD : 0;
+    return encap_take(skb, packet) < 0 ? -EGRESS_CAUSE_OFFLOAD : 0;
 }
 
 /* Gives an echo, whole or the first fragment of one, its tuple. */

@@ -132,7 +132,7 @@ int gateway_twin(struct __sk_buff *skb)
     struct nat_addr snat = { 0 };
     __u32 live = skb->cb[1] & EGRESS_TWIN_LIVE, client = 0;
     parse(skb, NAT_HOOK_UPLINK_IN, packet);
-    if (packet->shape == SHAPE_NONE || !is_fou_for(settings, packet))
+    if (packet->shape == SHAPE_NONE || !is_wrapped_for(settings, packet))
         return twin_tell(skb, EGRESS_TWIN_NOT_OURS, 0);
     const struct nat_addr *source = source_numbered(settings, packet->family == 6, skb->cb[0]);
     if (source)

@@ -43,7 +43,7 @@ ALWAYS_INLINE int reset_head(struct __sk_buff *skb, const struct packet *packet)
     return bpf_skb_store_bytes(skb, L3, &ip, sizeof(ip), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
-/* Cuts off what is behind the reset. The kernel does not cut what has a tunnel's marks (fou.h):
+/* Cuts off what is behind the reset. The kernel does not cut what has a tunnel's marks (encap.h):
  * then the rest is padding, as that of a short frame. */
 ALWAYS_INLINE int reset_cut(struct __sk_buff *skb, __u32 length)
 {
