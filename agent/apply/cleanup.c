@@ -134,7 +134,9 @@ int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
         return r;
     if (scope == CLEANUP_ALL)
         r = remove_rules(kernel, &counts.rules, faults);
-    if (r == 0 && scope == CLEANUP_ALL)
+    if (r < 0)
+        return r;
+    if (scope == CLEANUP_ALL)
         r = remove_addresses(&counts.addresses, faults);
     if (r < 0)
         return r;

@@ -97,9 +97,10 @@ int rules_look_up(struct nl_socket *socket, uint8_t family, uint32_t table, bool
 
     nl_begin(&request, RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof(fixed));
     int r = nl_dump(socket, &request, on_searched, NULL, &search);
-    if (r == 0)
-        *ret_looks_up = search.found;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_looks_up = search.found;
+    return 0;
 }
 
 struct match {

@@ -44,9 +44,10 @@ int setting_read(const char *key, long *ret_value)
     for (char *c = path + strlen("/proc/sys/"); *c; c++)
         *c = *c == '.' ? '/' : *c == '/' ? '.' : *c;
     int r = file_read(path, VALUE_MAX, &content, &size);
-    if (r == 0)
-        *ret_value = strtol(content, NULL, 10);
-    return r;
+    if (r < 0)
+        return r;
+    *ret_value = strtol(content, NULL, 10);
+    return 0;
 }
 
 static bool is_noted(const struct kernel_events *events, uint32_t ifindex)

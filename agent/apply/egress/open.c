@@ -57,8 +57,9 @@ static int load(struct egress_datapath *datapath)
     if (!datapath->programs)
         return errno ? -errno : -ENOMEM;
     int r = datapath->folder ? pinned_prepare(datapath->programs->obj, datapath->folder) : 0;
-    if (r == 0)
-        r = egress_client_programs__load(datapath->programs);
+    if (r < 0)
+        return r;
+    r = egress_client_programs__load(datapath->programs);
     return r < 0 ? r : map_arrays(datapath);
 }
 
@@ -149,12 +150,15 @@ static int adopt(struct egress_datapath *datapath)
         return r;
     clear_nameless(datapath);
     r = egress_policies_adopt(&datapath->policies);
-    if (r == 0)
-        r = adopt_pods(datapath);
-    if (r == 0)
-        r = egress_ports_adopt(datapath);
-    if (r == 0)
-        r = egress_doors_adopt(datapath);
+    if (r < 0)
+        return r;
+    r = adopt_pods(datapath);
+    if (r < 0)
+        return r;
+    r = egress_ports_adopt(datapath);
+    if (r < 0)
+        return r;
+    r = egress_doors_adopt(datapath);
     return r < 0 ? r : egress_seen_adopt(datapath);
 }
 

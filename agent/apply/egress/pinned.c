@@ -91,12 +91,15 @@ static int pin_again(const struct bpf_map *map, const char *folder)
     if (access(path, F_OK) == 0)
         return 0;
     int r = dir_make(folder);
-    if (r == 0 && bpf_obj_pin(bpf_map__fd(map), path) < 0)
+    if (r < 0)
+        return r;
+    if (bpf_obj_pin(bpf_map__fd(map), path) < 0)
         r = -errno;
-    if (r == 0)
-        log_notice("%s was removed, and is pinned again: without it a restart loses its contents",
-                   path);
-    return r;
+    if (r < 0)
+        return r;
+    log_notice("%s was removed, and is pinned again: without it a restart loses its contents",
+               path);
+    return 0;
 }
 
 void pinned_keep(const struct bpf_object *object, const char *folder, struct faults *faults)

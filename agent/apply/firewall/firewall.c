@@ -176,11 +176,12 @@ static int read_set(struct firewall *firewall, struct seen *seen, struct firewal
     nl_put_string(&request, NFTA_SET_ELEM_LIST_SET, firewall_set_names[seen->set]);
     seen->sets = &one;
     int r = nl_dump(firewall->requests, &request, on_elements, forget, seen);
-    if (r == 0)
-        r = vec_append(&ret_sets->openings, &one.openings);
-    if (r == 0)
-        r = vec_append(&ret_sets->closed, &one.closed);
-    return r;
+    if (r < 0)
+        return r;
+    r = vec_append(&ret_sets->openings, &one.openings);
+    if (r < 0)
+        return r;
+    return vec_append(&ret_sets->closed, &one.closed);
 }
 
 static int read_rules(struct firewall *firewall, struct seen *seen)
@@ -222,8 +223,9 @@ int firewall_read(struct firewall *firewall, const struct firewall_rules *rules,
     if (!seen.table)
         return 0;
     r = read_rules(firewall, &seen);
-    if (r == 0)
-        r = read_sets(firewall, &seen, &sets);
+    if (r < 0)
+        return r;
+    r = read_sets(firewall, &seen, &sets);
     if (r < 0)
         return r;
     const bool good = seen.good && seen.rules == firewall_rule_count(rules);
@@ -236,9 +238,10 @@ int firewall_count(struct firewall *firewall, struct firewall_counts *ret_counts
 {
     struct seen seen = { 0 };
     int r = read_rules(firewall, &seen);
-    if (r == 0)
-        *ret_counts = seen.counts;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_counts = seen.counts;
+    return 0;
 }
 
 static int on_chain(const struct nlmsghdr *row, void *context)

@@ -89,13 +89,16 @@ static int load_l3(struct nat_datapath *datapath)
     AUTOFAULTS struct faults faults = { 0 };
     CLEANUP(nat_programs_closep) struct nat_programs *programs = NULL;
     int r = nat_programs_open(&programs);
-    if (r == 0)
-        r = nat_maps_share(datapath, programs);
-    if (r == 0)
-        r = nat_programs_load(programs, NAT_PROGRAMS_L3, &faults);
-    if (r == 0)
-        datapath->bare = TAKE_PTR(programs);
-    return r;
+    if (r < 0)
+        return r;
+    r = nat_maps_share(datapath, programs);
+    if (r < 0)
+        return r;
+    r = nat_programs_load(programs, NAT_PROGRAMS_L3, &faults);
+    if (r < 0)
+        return r;
+    datapath->bare = TAKE_PTR(programs);
+    return 0;
 }
 
 int nat_datapath_program(struct nat_datapath *datapath, enum nat_hook hook, bool bare)

@@ -106,9 +106,10 @@ int nl_neighbour_get(struct nl_socket *socket, uint32_t ifindex, const struct ip
     struct nl_request request;
     begin_with(&request, RTM_GETNEIGH, 0, &found, 0);
     int r = nl_get(socket, &request, on_one, &found);
-    if (r == 0)
-        *ret_neighbour = found;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_neighbour = found;
+    return 0;
 }
 
 /* Makes the kernel find out whether one is there. */
@@ -130,7 +131,9 @@ int nl_neighbour_check(struct nl_socket *socket, uint32_t ifindex, const struct 
     const uint16_t state = found.state;
     if (r == -ENOENT)
         r = 0;
-    if (r == 0 && (!(state & there) || (state & NUD_STALE)))
+    if (r < 0)
+        return r;
+    if (!(state & there) || (state & NUD_STALE))
         r = probe(socket, &wanted);
     if (r < 0)
         return r;

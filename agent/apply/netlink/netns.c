@@ -27,7 +27,8 @@ int nl_netns_number(struct nl_socket *socket, int netns, int32_t *ret_number)
     nl_begin(&request, RTM_GETNSID, 0, &fixed, sizeof(fixed));
     nl_put_u32(&request, NETNSA_FD, (uint32_t)netns);
     int r = nl_get(socket, &request, on_row, &number);
-    if (r == 0)
-        *ret_number = number;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_number = number;
+    return 0;
 }

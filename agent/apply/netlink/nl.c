@@ -408,8 +408,9 @@ int nl_transact(struct nl_socket *socket, void *bytes, size_t size, struct nl_re
     if (setsockopt(nl_fd(socket), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) < 0)
         (void)setsockopt(nl_fd(socket), SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     int r = send_requests(socket, &part, 1);
-    if (r == 0)
-        r = receive_verdict(socket, first, acknowledged, result);
+    if (r < 0)
+        return r;
+    r = receive_verdict(socket, first, acknowledged, result);
     return r < 0 ? r : result->error;
 }
 

@@ -25,15 +25,19 @@ static int load_l3(struct egress_datapath *datapath)
         return errno ? -errno : -ENOMEM;
     bare->rodata_start->L3 = 0;
     int r = bpf_program__set_autoload(bare->progs.client_in, false);
-    if (r == 0)
-        r = bpf_program__set_autoload(bare->progs.client_out, false);
-    if (r == 0)
-        r = pinned_share(datapath->programs->obj, bare->obj);
-    if (r == 0)
-        r = egress_client_programs__load(bare);
-    if (r == 0)
-        datapath->bare = TAKE_PTR(bare);
-    return r;
+    if (r < 0)
+        return r;
+    r = bpf_program__set_autoload(bare->progs.client_out, false);
+    if (r < 0)
+        return r;
+    r = pinned_share(datapath->programs->obj, bare->obj);
+    if (r < 0)
+        return r;
+    r = egress_client_programs__load(bare);
+    if (r < 0)
+        return r;
+    datapath->bare = TAKE_PTR(bare);
+    return 0;
 }
 
 static int guard_fd(struct egress_datapath *datapath, bool bare)

@@ -29,15 +29,19 @@ static int load(struct egress_datapath *datapath)
         return errno ? -errno : -ENOMEM;
     twin->rodata_twin->dry_run = 1;
     int r = bpf_program__set_autoload(twin->progs.client_out, false);
-    if (r == 0)
-        r = bpf_program__set_autoload(twin->progs.client_guard, false);
-    if (r == 0)
-        r = pinned_share(datapath->programs->obj, twin->obj);
-    if (r == 0)
-        r = egress_client_programs__load(twin);
-    if (r == 0)
-        datapath->twin = TAKE_PTR(twin);
-    return r;
+    if (r < 0)
+        return r;
+    r = bpf_program__set_autoload(twin->progs.client_guard, false);
+    if (r < 0)
+        return r;
+    r = pinned_share(datapath->programs->obj, twin->obj);
+    if (r < 0)
+        return r;
+    r = egress_client_programs__load(twin);
+    if (r < 0)
+        return r;
+    datapath->twin = TAKE_PTR(twin);
+    return 0;
 }
 
 /* The bits of a prefix of the trie, as those of an address. */

@@ -196,9 +196,10 @@ static int remove_client(struct egress_gate *gate, const struct installed_client
         return -errno;
     end_generation(gate, copy.id);
     int r = vec_push(gone, copy);
-    if (r == 0)
-        sorted_remove(&gate->clients, &copy);
-    return r;
+    if (r < 0)
+        return r;
+    sorted_remove(&gate->clients, &copy);
+    return 0;
 }
 
 static int remove_clients(struct egress_gate *gate, const struct sorted *clients)

@@ -51,22 +51,27 @@ static int load(struct egress_gate *gate)
     if (!gate->programs)
         return errno ? -errno : -ENOMEM;
     int r = gate->folder ? pinned_prepare(gate->programs->obj, gate->folder) : 0;
-    if (r == 0)
-        r = egress_gate_share(gate, gate->programs);
-    if (r == 0)
-        r = egress_gateway_programs__load(gate->programs);
-    if (r == 0)
-        r = map_arrays(gate);
+    if (r < 0)
+        return r;
+    r = egress_gate_share(gate, gate->programs);
+    if (r < 0)
+        return r;
+    r = egress_gateway_programs__load(gate->programs);
+    if (r < 0)
+        return r;
+    r = map_arrays(gate);
     if (r < 0)
         return r;
     gate->layout = egress_layout_of(gate->control);
     gate->policies.fd = bpf_map__fd(gate->programs->maps.egress_routes);
     r = egress_policies_adopt(&gate->policies);
-    if (r == 0)
-        r = egress_clients_adopt(gate);
-    if (r == 0)
-        nat_datapath_set_clientless(gate->nat, egress_client_is_clientless, gate);
-    return r;
+    if (r < 0)
+        return r;
+    r = egress_clients_adopt(gate);
+    if (r < 0)
+        return r;
+    nat_datapath_set_clientless(gate->nat, egress_client_is_clientless, gate);
+    return 0;
 }
 
 static char *folder_of(const char *pins)

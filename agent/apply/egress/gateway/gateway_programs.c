@@ -40,15 +40,19 @@ static int load_l3(struct egress_gate *gate)
         return errno ? -errno : -ENOMEM;
     bare->rodata_start->L3 = 0;
     int r = bpf_program__set_autoload(bare->progs.gateway_twin, false);
-    if (r == 0)
-        r = pinned_share(gate->programs->obj, bare->obj);
-    if (r == 0)
-        r = egress_gate_share(gate, bare);
-    if (r == 0)
-        r = egress_gateway_programs__load(bare);
-    if (r == 0)
-        gate->bare = TAKE_PTR(bare);
-    return r;
+    if (r < 0)
+        return r;
+    r = pinned_share(gate->programs->obj, bare->obj);
+    if (r < 0)
+        return r;
+    r = egress_gate_share(gate, bare);
+    if (r < 0)
+        return r;
+    r = egress_gateway_programs__load(bare);
+    if (r < 0)
+        return r;
+    gate->bare = TAKE_PTR(bare);
+    return 0;
 }
 
 int egress_gate_program(struct egress_gate *gate, bool bare)

@@ -98,9 +98,10 @@ static int run(struct egress_gate *gate, const struct egress_gate_settings *sett
     if (size == 0)
         return -EAFNOSUPPORT;
     int r = bpf_prog_test_run_opts(egress_gate_twin(gate), &options);
-    if (r == 0)
-        (void)egress_wire_read(out, options.data_size_out, ret_wire);
-    return r;
+    if (r < 0)
+        return r;
+    (void)egress_wire_read(out, options.data_size_out, ret_wire);
+    return 0;
 }
 
 int egress_gate_ask(struct egress_gate *gate, const struct egress_gate_settings *settings,

@@ -332,12 +332,14 @@ static int pin_again(struct nat_datapath *datapath, enum nat_map_index index)
     if (!datapath->pins || access(pin_path(datapath, index, "", path), F_OK) == 0)
         return 0;
     int r = dir_make(datapath->pins);
-    if (r == 0)
-        r = pin_as(datapath, index);
-    if (r == 0)
-        log_notice("%s was removed, and is pinned again: without it a restart loses its contents",
-                   path);
-    return r;
+    if (r < 0)
+        return r;
+    r = pin_as(datapath, index);
+    if (r < 0)
+        return r;
+    log_notice("%s was removed, and is pinned again: without it a restart loses its contents",
+               path);
+    return 0;
 }
 
 /* The maps are in use, and stay so without pins. */

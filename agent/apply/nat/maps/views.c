@@ -158,11 +158,14 @@ int nat_datapath_seen(const struct nat_datapath *datapath, uint64_t ret_packets[
 {
     uint64_t packets[NAT_HOOKS] = { 0 };
     int r = add_seen(datapath->live, packets);
-    if (r == 0 && datapath->bare)
+    if (r < 0)
+        return r;
+    if (datapath->bare)
         r = add_seen(datapath->bare, packets);
-    if (r == 0)
-        memcpy(ret_packets, packets, sizeof(packets));
-    return r;
+    if (r < 0)
+        return r;
+    memcpy(ret_packets, packets, sizeof(packets));
+    return 0;
 }
 
 static uint64_t count_table(const struct nat_datapath *datapath, enum nat_map_index map)

@@ -242,12 +242,17 @@ static int fill_port(struct nat_change *change, size_t i)
 int nat_bank_fill(struct nat_change *change)
 {
     int r = match_endpoints(change);
-    for (size_t i = 0; i < change->desired->ports.count && r == 0; i++) {
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < change->desired->ports.count; i++) {
         r = begin_port(change, &change->desired->ports.items[i], &change->ports.items[i]);
-        if (r == 0)
-            r = fill_port(change, i);
+        if (r < 0)
+            return r;
+        r = fill_port(change, i);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 static void end_endpoints(struct nat_change *change, const nat_id_list *ids)

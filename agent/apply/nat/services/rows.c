@@ -291,8 +291,9 @@ int nat_datapath_remove(struct nat_datapath *datapath, const char *namespace, co
     if (r < 0)
         return r;
     r = nat_bank_fill(&change); /* with nothing: all endpoints end */
-    if (r == 0)
-        r = nat_entries_drop(&change);
+    if (r < 0)
+        return r;
+    r = nat_entries_drop(&change);
     if (r < 0)
         return r;
     nat_word_set(&datapath->services[installed->id], 0);
@@ -339,12 +340,14 @@ int nat_datapath_each_owner(struct nat_datapath *datapath, const struct ip *ip,
                             void *context)
 {
     const struct nat_addr addr = nat_addr_of(ip);
-    int r = datapath->installed.count ? 0 : -ENODATA;
+    if (datapath->installed.count == 0)
+        return -ENODATA;
     sorted_each(struct nat_installed *const, installed, &datapath->installed) {
-        if (r == 0 && has_address(*installed, &addr))
-            r = call_with(*installed, each, context);
+        int r = has_address(*installed, &addr) ? call_with(*installed, each, context) : 0;
+        if (r != 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 int nat_datapath_each_service(struct nat_datapath *datapath,
