@@ -264,10 +264,12 @@ int api_changes_new(const struct api_changes_options *options, struct api_change
     TAILQ_INIT(&changes->waiters);
     TAILQ_INIT(&changes->streams);
     int r = deferred_new(options->event, CHANGES_PRIORITY, on_changed, changes, &changes->deferred);
-    if (r == 0)
-        r = timer_new(options->event, CHANGES_PRIORITY, on_heartbeat, changes, &changes->heartbeat);
-    if (r == 0)
-        r = timer_new(options->event, CHANGES_PRIORITY, on_rested, changes, &changes->rest);
+    if (r < 0)
+        return r;
+    r = timer_new(options->event, CHANGES_PRIORITY, on_heartbeat, changes, &changes->heartbeat);
+    if (r < 0)
+        return r;
+    r = timer_new(options->event, CHANGES_PRIORITY, on_rested, changes, &changes->rest);
     if (r < 0)
         return r;
     *ret_changes = TAKE_PTR(changes);

@@ -152,9 +152,10 @@ int sorted_merge(struct sorted *table, struct sorted_change *changes, size_t cou
 {
     struct sorted_merging merging;
     int r = sorted_merge_prepare(table, changes, count, &merging);
-    if (r == 0)
-        sorted_merge_finish(table, &merging);
-    return r;
+    if (r < 0)
+        return r;
+    sorted_merge_finish(table, &merging);
+    return 0;
 }
 
 int sorted_put(struct sorted *table, const void *item)

@@ -263,10 +263,12 @@ static int add_timer(struct schedule *schedule, void (*run)(void *context),
 static int add_timers(struct schedule *schedule)
 {
     int r = add_timer(schedule, on_full_timer, &schedule->full_timer);
-    if (r == 0)
-        r = add_timer(schedule, on_due_timer, &schedule->due_timer);
-    if (r == 0)
-        r = add_timer(schedule, on_due_timer, &schedule->retry_timer);
+    if (r < 0)
+        return r;
+    r = add_timer(schedule, on_due_timer, &schedule->due_timer);
+    if (r < 0)
+        return r;
+    r = add_timer(schedule, on_due_timer, &schedule->retry_timer);
     return r < 0 ? r : add_timer(schedule, on_due_timer, &schedule->calm_timer);
 }
 

@@ -106,8 +106,9 @@ static int make(const struct endpoint_options *options, const char *address,
                                           .context = options->context,
                                           .limits = &limits };
     int r = http_server_new(options->event, &service, &endpoint->server);
-    if (r == 0)
-        r = timer_new(options->event, 0, try_to_open, endpoint, &endpoint->retry);
+    if (r < 0)
+        return r;
+    r = timer_new(options->event, 0, try_to_open, endpoint, &endpoint->retry);
     if (r < 0)
         return r;
     try_to_open(endpoint);

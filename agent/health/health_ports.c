@@ -260,8 +260,9 @@ static int add(struct health_ports *ports, const struct nat_health_port *wanted)
 {
     CLEANUP(served_freep) struct served *served = NULL;
     int r = served_new(wanted, &served);
-    if (r == 0)
-        r = sorted_put(&ports->services, &served);
+    if (r < 0)
+        return r;
+    r = sorted_put(&ports->services, &served);
     if (r < 0)
         return r;
     served->current = ports->due = true;
@@ -317,8 +318,9 @@ int health_ports_new(const struct health_ports_options *options, struct health_p
                                           .context = ports,
                                           .limits = &limits };
     int r = http_server_new(options->event, &service, &ports->server);
-    if (r == 0)
-        r = timer_new(options->event, 0, on_retry, ports, &ports->timer);
+    if (r < 0)
+        return r;
+    r = timer_new(options->event, 0, on_retry, ports, &ports->timer);
     if (r < 0)
         return r;
     *ret_ports = TAKE_PTR(ports);

@@ -121,8 +121,9 @@ int http_later(const struct http_request *request, http_ended ended, void *conte
     int r = server->wait_timer ? 0
                                : timer_new(server->event, SD_EVENT_PRIORITY_NORMAL, on_late, server,
                                            &server->wait_timer);
-    if (r == 0)
-        r = watch_client(exchange);
+    if (r < 0)
+        return r;
+    r = watch_client(exchange);
     if (r < 0)
         return r;
     exchange->way = WAY_LATER;

@@ -161,8 +161,9 @@ int http_listen_fd(sd_event *event, int fd, const struct http_service *service,
         return r;
     server->local = domain == AF_UNIX;
     r = server->local ? ask_path(server, fd) : 0;
-    if (r == 0)
-        r = http_server_start(event, TAKE_FD(owned), NULL, server);
+    if (r < 0)
+        return r;
+    r = http_server_start(event, TAKE_FD(owned), NULL, server);
     if (r < 0)
         return r;
     *ret_server = TAKE_PTR(server);

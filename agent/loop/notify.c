@@ -145,11 +145,14 @@ int notifier_new(sd_event *event, struct notifier **ret_notifier)
     notifier->fd = -1;
     const char *name = getenv("NOTIFY_SOCKET");
     int r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, flush, notifier, &notifier->again);
-    if (r == 0 && name && *name)
+    if (r < 0)
+        return r;
+    if (name && *name)
         r = open_socket(notifier, name);
-    if (r == 0)
-        *ret_notifier = TAKE_PTR(notifier);
-    return r;
+    if (r < 0)
+        return r;
+    *ret_notifier = TAKE_PTR(notifier);
+    return 0;
 }
 
 void notifier_free(struct notifier *notifier)

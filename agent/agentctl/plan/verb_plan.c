@@ -101,10 +101,12 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
         return r;
     manifest_conflicts(store, faults);
     r = assign_addresses(config, store, &pools, &assignments, faults);
-    if (r == 0)
-        r = plan_objects(config, store, &plan, faults);
-    if (r == 0)
-        r = plan_exports(ctl, store, &exports, faults);
+    if (r < 0)
+        return r;
+    r = plan_objects(config, store, &plan, faults);
+    if (r < 0)
+        return r;
+    r = plan_exports(ctl, store, &exports, faults);
     if (r < 0)
         return r;
     const struct api_state state = {

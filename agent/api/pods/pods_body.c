@@ -44,7 +44,9 @@ static int read_text(const struct document *body, const char *member, const char
 int pods_read_network(const struct document *body, const char **ret_network, struct faults *faults)
 {
     int r = read_text(body, "network", ret_network, faults);
-    if (r == 0 && strpbrk(*ret_network, " \t\r\n")) {
+    if (r < 0)
+        return r;
+    if (strpbrk(*ret_network, " \t\r\n")) {
         doc_raise(body, doc_get(body->root, "network"), faults, request_network_wrong);
         r = -EBADMSG;
     }
@@ -58,7 +60,9 @@ static int read_address(const struct document *body, const struct doc *node,
     const char *text = "";
     struct ip ip;
     int r = MIN(body_string(body, node, &text, faults), 0);
-    if (r == 0 && (ip_parse(text, &ip) < 0 || ip_is_special(&ip))) {
+    if (r < 0)
+        return r;
+    if (ip_parse(text, &ip) < 0 || ip_is_special(&ip)) {
         doc_raise(body, node, faults, document_value_unexpected,
                   .expected = "the address of a pod");
         r = -EBADMSG;
@@ -91,19 +95,28 @@ int pods_read_request(const struct document *body, struct pod_request *wanted,
     static const char *const members[] = { "namespace",  "name",      "uid",     "sandbox",
                                            "egressOnly", "addresses", "network", NULL };
     int r = body ? body_check_members(body, members, faults) : 0;
-    if (r == 0)
-        r = read_text(body, "namespace", &wanted->namespace, faults);
-    if (r == 0)
-        r = read_text(body, "name", &wanted->name, faults);
-    if (r == 0)
-        r = read_text(body, "uid", &wanted->uid, faults);
-    if (r == 0)
-        r = pods_read_network(body, &wanted->network, faults);
-    if (r == 0)
-        r = MIN(doc_bool(body, doc_get(body->root, "egressOnly"), &wanted->egress_only, faults), 0);
-    if (r == 0 && wanted->egress_only)
+    if (r < 0)
+        return r;
+    r = read_text(body, "namespace", &wanted->namespace, faults);
+    if (r < 0)
+        return r;
+    r = read_text(body, "name", &wanted->name, faults);
+    if (r < 0)
+        return r;
+    r = read_text(body, "uid", &wanted->uid, faults);
+    if (r < 0)
+        return r;
+    r = pods_read_network(body, &wanted->network, faults);
+    if (r < 0)
+        return r;
+    r = MIN(doc_bool(body, doc_get(body->root, "egressOnly"), &wanted->egress_only, faults), 0);
+    if (r < 0)
+        return r;
+    if (wanted->egress_only)
         r = read_addresses(body, wanted, faults);
-    if (r == 0 && (!*wanted->namespace || !*wanted->name)) {
+    if (r < 0)
+        return r;
+    if (!*wanted->namespace || !*wanted->name) {
         fault_raise(faults, "body", request_pod_unnamed);
         r = -EBADMSG;
     }

@@ -23,9 +23,12 @@ static int read_network(const struct document *body, const char **ret_network,
 {
     static const char *const members[] = { "live", "network", NULL };
     int r = body_check_members(body, members, faults);
-    if (r == 0)
-        r = pods_read_network(body, ret_network, faults);
-    if (r == 0 && !**ret_network) {
+    if (r < 0)
+        return r;
+    r = pods_read_network(body, ret_network, faults);
+    if (r < 0)
+        return r;
+    if (!**ret_network) {
         fault_raise(faults, "body", request_network_unnamed);
         r = -EBADMSG;
     }

@@ -204,9 +204,12 @@ static int plan_anew(struct egress_engine *egress, int64_t now_ms)
         egress_gateway_retires(&egress->gateway, egress->config, &egress->plan, now_ms);
     egress_plan_init(&fresh);
     int r = plan_egress(&facts, &fresh, &faults);
-    if (r == 0)
-        r = egress_reach_mark(&egress->reach, egress->kernel, &fresh, &away);
-    if (r == 0 && egress->prober)
+    if (r < 0)
+        return r;
+    r = egress_reach_mark(&egress->reach, egress->kernel, &fresh, &away);
+    if (r < 0)
+        return r;
+    if (egress->prober)
         r = egress_prober_mark(egress->prober, egress->datapath, &fresh, &silent);
     if (r < 0)
         return r;

@@ -125,8 +125,9 @@ int egress_gateway_follow(struct egress_gateway_side *side, const struct node_fa
     const struct config *config = facts->config;
     struct default_sources defaults = { 0 };
     int r = follow_own(side, facts);
-    if (r == 0)
-        r = kernel_default_sources(kernel, &defaults);
+    if (r < 0)
+        return r;
+    r = kernel_default_sources(kernel, &defaults);
     if (r < 0)
         return r;
     const struct nat_svc0 node = plan_nat_svc0(facts, ANY_LINK, &defaults);

@@ -196,7 +196,9 @@ static int choose_all(struct egress_engine *egress)
             *address, (*pod)->is_client ? plan_home(&egress->homes.found, address, before) : 0
         };
         int r = home.port ? sorted_put(&fresh, &home) : 0;
-        if (r == 0 && home.port != before)
+        if (r < 0)
+            return r;
+        if (home.port != before)
             r = vec_push(&egress->touched.addresses, *address);
         if (r < 0)
             return r;
@@ -294,10 +296,12 @@ int egress_homes_follow(struct egress_engine *egress, const struct round *round)
         sorted_clear(&homes->found);
     }
     int r = has_clients(egress) ? list_ports(homes, kernel_links(egress->kernel)) : 0;
-    if (r == 0)
-        r = read_ports(egress, round);
-    if (r == 0)
-        r = choose_all(egress);
+    if (r < 0)
+        return r;
+    r = read_ports(egress, round);
+    if (r < 0)
+        return r;
+    r = choose_all(egress);
     if (r < 0)
         return r;
     plan_retry(homes, round->now_ms);

@@ -197,19 +197,24 @@ static int list_hooks(const struct egress_engine *egress, nat_attachment_list *r
         .without_pods = !egress->datapath,
     };
     r = push_lo(egress, ret_wanted);
-    if (r == 0)
-        r = plan_nat_hooks(&known, &all, egress->board->nat_datapath ? &not_ours : faults);
-    if (r == 0)
-        r = plan_egress_ports(known.links, &all, ports);
+    if (r < 0)
+        return r;
+    r = plan_nat_hooks(&known, &all, egress->board->nat_datapath ? &not_ours : faults);
+    if (r < 0)
+        return r;
+    r = plan_egress_ports(known.links, &all, ports);
+    if (r < 0)
+        return r;
     vec_each(const struct nat_attachment, it, &all) {
         const bool seen =
             it->hook == NAT_HOOK_POD_IN && plan_egress_is_seen(known.links, ports, it->ifindex);
-        if (r == 0 && !seen)
+        if (!seen)
             r = push_hooks(egress, ret_wanted, it, faults);
+        if (r < 0)
+            return r;
     }
-    if (r == 0)
-        tell_tunnels(egress, &all);
-    return r;
+    tell_tunnels(egress, &all);
+    return 0;
 }
 
 static bool has_hook(const struct egress_engine *egress, uint32_t ifindex)

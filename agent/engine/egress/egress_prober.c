@@ -232,10 +232,11 @@ static int take_over(struct egress_prober *prober, const struct egress_datapath 
             uint64_t secret = 0;
             if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret))
                 r = -EAGAIN;
-            if (r == 0)
-                r = probes_add(&prober->probes, &gateway->address,
-                               known_before(egress_datapath_memory(datapath, &gateway->address)),
-                               secret);
+            if (r < 0)
+                return r;
+            r = probes_add(&prober->probes, &gateway->address,
+                           known_before(egress_datapath_memory(datapath, &gateway->address)),
+                           secret);
             if (r < 0)
                 return r;
         }

@@ -222,14 +222,18 @@ int egress_proving_follow(struct egress_proving *proving, ip_list *touched, stru
     const struct egress_ground ground = proving->ground(proving->context);
     const ip_list *addresses = gateway_addresses(ground.config);
     int r = 0;
-    for (uint32_t n = 0; r == 0 && n < addresses->count; n++) {
+    for (uint32_t n = 0; n < addresses->count; n++) {
         const struct verdict verdict = look_at(proving, &ground, &addresses->items[n]);
         tell_rival(&verdict, faults);
         r = put(proving, &verdict, n, touched);
+        if (r < 0)
+            return r;
     }
-    for (size_t n = addresses->count; r == 0 && n < proving->proofs.count; n++)
+    for (size_t n = addresses->count; n < proving->proofs.count; n++) {
         r = vec_push(touched, proving->proofs.items[n].address);
-    if (r == 0)
-        proving->proofs.count = (uint32_t)addresses->count;
-    return r;
+        if (r < 0)
+            return r;
+    }
+    proving->proofs.count = (uint32_t)addresses->count;
+    return 0;
 }

@@ -70,9 +70,13 @@ static int ask(struct egress_reach *reach, struct kernel *kernel)
     vec_each(const struct ip, ip, &reach->gateways) {
         bool reaches = false;
         int r = route_reaches(kernel_requests(kernel), ip, &reaches);
-        if (r == 0 && !reaches)
+        if (r < 0)
+            return r;
+        if (!reaches)
             r = vec_push(&fresh.away, *ip);
-        if (r == 0 && is_peer(kernel, ip))
+        if (r < 0)
+            return r;
+        if (is_peer(kernel, ip))
             r = vec_push(&fresh.peers, *ip);
         if (r < 0)
             return r;
@@ -138,10 +142,12 @@ int egress_reach_mark(struct egress_reach *reach, struct kernel *kernel,
                       const struct egress_plan *plan, struct faults *faults)
 {
     int r = take_over(reach, plan);
-    if (r == 0)
-        r = kernel_watch(kernel, reach->gateways.items, reach->gateways.count);
-    if (r == 0)
-        r = ask(reach, kernel);
+    if (r < 0)
+        return r;
+    r = kernel_watch(kernel, reach->gateways.items, reach->gateways.count);
+    if (r < 0)
+        return r;
+    r = ask(reach, kernel);
     if (r < 0)
         return r;
     sorted_each(struct egress_set *const, set, &plan->sets)

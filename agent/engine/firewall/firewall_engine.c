@@ -207,17 +207,23 @@ static int want_closed(const struct firewall_engine *engine, const opening_list 
     AUTOVEC ip_list addresses = { 0 };
     const struct node_facts facts = facts_of(engine);
     int r = openings_addresses(openings, &addresses);
+    if (r < 0)
+        return r;
     vec_each(const struct ip, ip, &addresses) {
-        if (r == 0 && opening_may_close(&facts, ip))
+        if (opening_may_close(&facts, ip))
             r = vec_push(list, *ip);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 static int want(const struct firewall_engine *engine, struct firewall_sets *sets)
 {
     int r = want_openings(engine, &sets->openings);
-    if (r == 0 && config_of(engine)->services.firewall.mode == FIREWALL_ACCEPT)
+    if (r < 0)
+        return r;
+    if (config_of(engine)->services.firewall.mode == FIREWALL_ACCEPT)
         r = want_closed(engine, &sets->openings, &sets->closed);
     return r;
 }
@@ -309,14 +315,19 @@ static int bring_in_line(struct firewall_engine *engine, struct round *round)
     AUTOSETS struct firewall_sets wanted = { 0 };
     bool good;
     int r = open_table(engine);
-    if (r == 0)
-        r = learn(engine, &good);
-    if (r == 0)
-        r = want(engine, &wanted);
-    if (r == 0 && !round->may_remove)
+    if (r < 0)
+        return r;
+    r = learn(engine, &good);
+    if (r < 0)
+        return r;
+    r = want(engine, &wanted);
+    if (r < 0)
+        return r;
+    if (!round->may_remove)
         r = keep_there(engine, &wanted);
-    if (r == 0)
-        r = good ? change(engine, &wanted, round) : replace(engine, &wanted, round);
+    if (r < 0)
+        return r;
+    r = good ? change(engine, &wanted, round) : replace(engine, &wanted, round);
     if (r < 0)
         return r;
     firewall_sets_done(&engine->there);

@@ -184,8 +184,9 @@ static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
     const struct node_facts facts = nat_state_facts(nat);
     AUTOVEC ip_list fresh = { 0 };
     int r = nat_node_port_addresses(&facts, IP_V4, &fresh);
-    if (r == 0)
-        r = nat_node_port_addresses(&facts, IP_V6, &fresh);
+    if (r < 0)
+        return r;
+    r = nat_node_port_addresses(&facts, IP_V6, &fresh);
     if (r < 0)
         return r;
     bool same = fresh.count == nat->node_ports.count;

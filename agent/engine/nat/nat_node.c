@@ -96,10 +96,12 @@ static int follow_svc0(struct nat_node *node, const struct node_facts *facts, st
     if (r < 0)
         return r;
     r = kernel_read(kernel); /* the mirror has to know svc0, too */
-    if (r == 0)
-        r = nat_datapath_set_svc0(node->datapath, found.ifindex, found.mac);
-    if (r == 0)
-        r = kernel_default_sources(kernel, &node->defaults);
+    if (r < 0)
+        return r;
+    r = nat_datapath_set_svc0(node->datapath, found.ifindex, found.mac);
+    if (r < 0)
+        return r;
+    r = kernel_default_sources(kernel, &node->defaults);
     if (r < 0)
         return r;
     struct nat_svc0 leads = plan_nat_svc0(facts, found.ifindex, &node->defaults);
@@ -130,8 +132,9 @@ static int follow_local(struct nat_node *node, struct kernel *kernel)
 {
     AUTOVEC ip_list fresh = { 0 };
     int r = list_own_addresses(kernel_local_prefixes(kernel), &fresh);
-    if (r == 0)
-        r = nat_datapath_set_local(node->datapath, fresh.items, fresh.count);
+    if (r < 0)
+        return r;
+    r = nat_datapath_set_local(node->datapath, fresh.items, fresh.count);
     if (r < 0)
         return r;
     bool same = fresh.count == node->local.count;
@@ -184,11 +187,13 @@ static int follow_interfaces(struct nat_node *node, struct kernel *kernel,
 {
     int r = plan_nat_interfaces(kernel_links(kernel), kernel_link_addresses(kernel),
                                 &node->defaults, &node->leads, fresh);
-    if (r == 0)
-        r = nat_datapath_set_interface(node->datapath, 0, &node->leads.v4, &node->leads.v6, 0);
-    if (r == 0)
-        r = remove_interfaces(node, fresh);
-    return r == 0 ? set_interfaces(node, kernel, fresh, false) : r;
+    if (r < 0)
+        return r;
+    r = nat_datapath_set_interface(node->datapath, 0, &node->leads.v4, &node->leads.v6, 0);
+    if (r < 0)
+        return r;
+    r = remove_interfaces(node, fresh);
+    return r < 0 ? r : set_interfaces(node, kernel, fresh, false);
 }
 
 /* New interfaces are made known when they have their hooks: svc0 masquerades what comes in by
@@ -197,9 +202,10 @@ static int welcome_interfaces(struct nat_node *node, struct kernel *kernel,
                               nat_interface_list *fresh)
 {
     int r = set_interfaces(node, kernel, fresh, true);
-    if (r == 0)
-        vec_move(&node->interfaces, fresh);
-    return r;
+    if (r < 0)
+        return r;
+    vec_move(&node->interfaces, fresh);
+    return 0;
 }
 
 static int attachment_name_cmp(const void *a, const void *b)

@@ -17,12 +17,15 @@ static int add_addresses(const struct nat_update *turn, struct round *round)
 {
     AUTOVEC ip_list lost = { 0 }, all = { 0 };
     int r = nat_row_losses(turn->before, turn->after, &lost);
-    if (r == 0)
-        r = nat_row_addresses(turn->before, &all);
-    if (r == 0)
-        r = nat_row_addresses(turn->after, &all);
-    if (r == 0)
-        r = vec_append(&round->losses, &lost);
+    if (r < 0)
+        return r;
+    r = nat_row_addresses(turn->before, &all);
+    if (r < 0)
+        return r;
+    r = nat_row_addresses(turn->after, &all);
+    if (r < 0)
+        return r;
+    r = vec_append(&round->losses, &lost);
     return r < 0 ? r : vec_append(&round->touched, &all);
 }
 
@@ -35,8 +38,9 @@ static int add_turn(struct nat_engine *engine, struct nat_row *before, struct na
         return 0;
     struct nat_update turn = { before, fresh };
     int r = add_addresses(&turn, round);
-    if (r == 0)
-        r = vec_push(&engine->turns, turn);
+    if (r < 0)
+        return r;
+    r = vec_push(&engine->turns, turn);
     if (r < 0)
         return r;
     (void)TAKE_PTR(fresh);

@@ -88,10 +88,12 @@ static int leave(struct nat_engine *engine, struct nat_row *row, int64_t now_ms,
 {
     AUTOVEC ip_list addresses = { 0 }, losses = { 0 };
     int r = nat_row_addresses(row, &addresses);
-    if (r == 0)
-        r = nat_row_losses(row, NULL, &losses);
-    if (r == 0)
-        r = nat_proofs_change(changes, row, &addresses, NULL);
+    if (r < 0)
+        return r;
+    r = nat_row_losses(row, NULL, &losses);
+    if (r < 0)
+        return r;
+    r = nat_proofs_change(changes, row, &addresses, NULL);
     if (r < 0)
         return r;
     int64_t due_ms = is_announced(engine, &losses) ? now_ms + LEAVE_MS : now_ms;
@@ -158,9 +160,10 @@ static int carry_out(struct nat_engine *engine, struct nat_update *turn, int64_t
     if (turn->after)
         return enter(engine, turn, changes);
     int r = leave(engine, turn->before, now_ms, changes);
-    if (r == 0)
-        turn->before = NULL; /* the retired Service owns it now */
-    return r;
+    if (r < 0)
+        return r;
+    turn->before = NULL; /* the retired Service owns it now */
+    return 0;
 }
 
 struct stale {
@@ -275,8 +278,9 @@ static int write_and_prove(struct nat_engine *engine, struct round *round)
             return r;
     }
     int r = write_turns(engine, round->now_ms, &changes);
-    if (r == 0)
-        r = nat_proving_slice(engine, &changes);
+    if (r < 0)
+        return r;
+    r = nat_proving_slice(engine, &changes);
     return r < 0 ? r : nat_proofs_commit(&engine->proofs, &changes, &round->touched);
 }
 

@@ -267,8 +267,9 @@ static int list_routes(struct pods_engine *pods, route_op_list *ops, struct roun
         if (!link || !link->up)
             continue;
         int r = add_route(pods, attachment, &attachment->pod_interface.v4, ops);
-        if (r == 0)
-            r = add_route(pods, attachment, &attachment->pod_interface.v6, ops);
+        if (r < 0)
+            return r;
+        r = add_route(pods, attachment, &attachment->pod_interface.v6, ops);
         if (r < 0)
             return r;
         attachment->routed = true; /* unless one of them is refused */
@@ -322,10 +323,12 @@ static int follow_routes(struct pods_engine *pods, struct round *round)
     AUTOFAULTS struct faults faults = { 0 };
     AUTOVEC route_op_list ops = { 0 };
     int r = pods_follow_rule(pods, round, &faults);
-    if (r == 0)
-        r = list_routes(pods, &ops, round);
-    if (r == 0)
-        r = write_routes(pods, &ops, round, &faults);
+    if (r < 0)
+        return r;
+    r = list_routes(pods, &ops, round);
+    if (r < 0)
+        return r;
+    r = write_routes(pods, &ops, round, &faults);
     if (r < 0)
         return r;
     if (faults_none(&faults)) {

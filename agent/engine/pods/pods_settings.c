@@ -244,9 +244,12 @@ int pods_follow_settings(struct pods_engine *pods, int64_t now_ms)
     if (!due && pods->moved.count == 0 && pods->drifts.count == 0)
         return 0;
     int r = look_at_node(pods);
-    if (r == 0)
-        r = look_at_moved(pods);
-    if (r == 0 && due)
+    if (r < 0)
+        return r;
+    r = look_at_moved(pods);
+    if (r < 0)
+        return r;
+    if (due)
         r = take_turn(pods);
     if (r < 0)
         return r;

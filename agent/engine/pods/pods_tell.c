@@ -67,8 +67,9 @@ static int tell_of(const struct sorted *attachments, struct store *store)
         if (!pod || !pod_owns_addresses(pod) || has_all(pod, attachment))
             continue;
         int r = gather(attachments, attachment, &ips);
-        if (r == 0)
-            r = store_give_pod(store, pod, &ips);
+        if (r < 0)
+            return r;
+        r = store_give_pod(store, pod, &ips);
         if (r < 0)
             return r;
     }

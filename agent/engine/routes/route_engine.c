@@ -193,8 +193,9 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
             return r;
     }
     int r = route_holds_take_due(routes, round->now_ms, &work->addresses);
-    if (r == 0)
-        r = shadowed_hear(routes, events);
+    if (r < 0)
+        return r;
+    r = shadowed_hear(routes, events);
     if (r < 0)
         return r;
     round->expected |= work->foreign_changes.count > 0 || work->addresses.count > 0;

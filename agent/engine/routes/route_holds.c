@@ -78,7 +78,9 @@ int route_holds_take_due(struct route_engine *engine, int64_t now_ms, ip_list *a
         int r = 0;
         if (hold->announced_ms == 0 && hold->until_ms <= now_ms)
             r = vec_push(addresses, hold->address);
-        if (r == 0 && !hold_is_idle(hold, engine->config, now_ms))
+        if (r < 0)
+            return r;
+        if (!hold_is_idle(hold, engine->config, now_ms))
             r = sorted_put(&kept, hold);
         if (r < 0)
             return r;

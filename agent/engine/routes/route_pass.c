@@ -247,10 +247,12 @@ int route_pass(struct route_engine *engine, struct route_work *work, int64_t now
         return r;
     failed_routes_settle(&engine->failed_routes);
     r = blackholes_judge(engine, work);
-    if (r == 0)
-        r = intruders_judge(engine, work);
-    if (r == 0)
-        r = shadowed_judge(engine, work, now_ms);
+    if (r < 0)
+        return r;
+    r = intruders_judge(engine, work);
+    if (r < 0)
+        return r;
+    r = shadowed_judge(engine, work, now_ms);
     if (r < 0)
         return r;
     bool may_remove = work->may_remove && engine->kept.slots.count == 0;

@@ -99,27 +99,29 @@ int nat_proofs_disinherit(const struct nat_proofs *proofs, service_proof_list *c
 {
     int r = 0;
     sorted_each(const struct service_proof, proof, &proofs->of_services) {
-        if (r == 0 && !*proof->service)
+        if (!*proof->service)
             r = push(changes,
                      (struct service_proof){
                          .address = proof->address, .service = strdup(""), .gone = true },
                      NULL);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 int nat_proofs_invalidate(const struct nat_proofs *proofs, const char *why,
                           service_proof_list *changes)
 {
-    int r = 0;
     sorted_each(const struct service_proof, proof, &proofs->of_services) {
-        if (r == 0)
-            r = push(changes,
-                     (struct service_proof){ .address = proof->address,
-                                             .service = strdup(proof->service) },
-                     why);
+        int r = push(
+            changes,
+            (struct service_proof){ .address = proof->address, .service = strdup(proof->service) },
+            why);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 /* The first item of an address: no Service's name sorts before "". */

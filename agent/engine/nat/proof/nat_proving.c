@@ -51,8 +51,9 @@ int nat_proving_drop_lost(const struct nat_row *before, const struct nat_row *af
 {
     AUTOVEC ip_list lost = { 0 }, kept = { 0 };
     int r = nat_row_addresses(before, &lost);
-    if (r == 0)
-        r = nat_row_addresses(after, &kept);
+    if (r < 0)
+        return r;
+    r = nat_row_addresses(after, &kept);
     if (r < 0)
         return r;
     leave_out(&lost, &kept);
@@ -151,10 +152,12 @@ int nat_proving_slice(struct nat_engine *engine, service_proof_list *changes)
 {
     int64_t end_us = clock_mono_us() + SLICE_US;
     int r = prove_turns(engine, end_us, changes);
-    if (r == 0)
-        r = prove_due(engine, end_us, changes);
-    if (r == 0 && engine->proving.everything && !nat_proving_goes_on(engine) &&
-        engine->status->source.synced)
+    if (r < 0)
+        return r;
+    r = prove_due(engine, end_us, changes);
+    if (r < 0)
+        return r;
+    if (engine->proving.everything && !nat_proving_goes_on(engine) && engine->status->source.synced)
         r = nat_proofs_disinherit(&engine->proofs, changes);
     return r;
 }

@@ -203,12 +203,14 @@ static int tell_refused_answer(struct story *story, const struct ip *endpoint)
         .ifindex = story->probe.ifindex,
     };
     r = route_lookup(story->tracer->socket, &query, &found);
-    if (r == 0 && (found.type == RTN_BLACKHOLE || found.type == RTN_UNREACHABLE))
+    if (r < 0)
+        return r;
+    if (found.type == RTN_BLACKHOLE || found.type == RTN_UNREACHABLE)
         trace_tell(story->trace, "answer",
                    "comes in by %s, where the kernel drops what is from %s for %s: it is lost",
                    interface_name(query.ifindex, name), ip_str(&query.source, service),
                    ip_str(&query.destination, address));
-    return r;
+    return 0;
 }
 
 /* Replies to the node's own address are lost where no program of ours sees them. */
@@ -470,10 +472,12 @@ int trace_packet(const struct tracer *tracer, const struct trace_question *quest
     if (!tracer->datapath && !tracer->next)
         return -EOPNOTSUPP;
     int r = story_enter(&story);
-    if (r == 0)
-        r = story_find_program(&story);
-    if (r == 0)
-        r = ask_new_flow(&story);
+    if (r < 0)
+        return r;
+    r = story_find_program(&story);
+    if (r < 0)
+        return r;
+    r = ask_new_flow(&story);
     if (r < 0)
         return r;
     ask_flow(&story);
