@@ -355,3 +355,19 @@ def test_the_pipeline_runs_what_people_run():
     lines = (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     commands = [line for line in lines if line and not line.startswith("#")]
     assert commands[-1] == 'exec "$(dirname "$0")/../tools/test"'
+
+
+# A step that runs only while all is well, where an early return is plainer. What is left has to go on either way.
+CONTINUES = re.compile(r"if \(r == 0\)\n +r = ")
+MOST_CONTINUES = 48  # may only shrink
+
+
+def test_a_failure_returns():
+    count = sum(len(CONTINUES.findall(path.read_text("utf-8"))) for path in C_FILES
+                if path.is_relative_to(REPOSITORY / "agent") and path.suffix == ".c")
+    assert count <= MOST_CONTINUES
+
+
+def test_a_step_that_continues_is_found():
+    assert CONTINUES.search("    if (r == 0)\n        r = next();\n")
+    assert not CONTINUES.search("    if (r < 0)\n        return r;\n    r = next();\n")

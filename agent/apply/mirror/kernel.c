@@ -278,18 +278,12 @@ static int dump_stale(struct kernel *kernel, struct fresh *fresh)
     int r = 0;
     if (stale & STALE_ROUTES)
         r = dump_routes(kernel->requests, &kernel->scope, &fresh->routes, &fresh->twins);
-    if (r < 0)
-        return r;
-    if (stale & STALE_RULES)
+    if (r == 0 && stale & STALE_RULES)
         r = dump_rules(kernel->requests, &fresh->rules);
-    if (r < 0)
-        return r;
-    if (stale & STALE_ADDRESSES)
+    if (r == 0 && stale & STALE_ADDRESSES)
         r = dump_addresses(kernel->requests, kernel->scope.ifindex, &fresh->prefixes,
                            &fresh->networks, &fresh->addresses);
-    if (r < 0)
-        return r;
-    if (stale & STALE_LINKS)
+    if (r == 0 && stale & STALE_LINKS)
         r = dump_links(kernel->requests, &fresh->links);
     if (r < 0)
         return r;

@@ -12,6 +12,7 @@
 
 #include "bpf/egress/egress_next_hop.h"
 #include "bpf/nat/delivery.h"
+#include "bpf/packet/encap.h"
 #include "bpf/packet/tuple.h"
 
 enum { PROBE_HOPS = 64 };
