@@ -38,25 +38,30 @@ static int read_network(const struct document *body, const char **ret_network,
 static int read_live(const struct document *body, struct sorted *live, struct faults *faults)
 {
     const struct doc *list = doc_get(body->root, "live");
-    int r = 0;
-    if (r == 0 && !list) {
+    if (!list) {
         fault_raise(faults, "body", request_list_missing);
-        r = -EBADMSG;
+        return -EBADMSG;
     }
-    if (r == 0)
-        r = MIN(doc_expect(body, list, DOC_LIST, faults), 0);
+    int r = MIN(doc_expect(body, list, DOC_LIST, faults), 0);
+    if (r < 0)
+        return r;
     doc_each(node, list) {
         const char *container = "", *interface = "";
         struct pod_interface pod_interface;
-        if (r == 0)
-            r = MIN(body_string(body, doc_get(node, "container"), &container, faults), 0);
-        if (r == 0)
-            r = MIN(body_string(body, doc_get(node, "interface"), &interface, faults), 0);
+        r = body_string(body, doc_get(node, "container"), &container, faults);
+        if (r < 0)
+            return r;
+        r = body_string(body, doc_get(node, "interface"), &interface, faults);
+        if (r < 0)
+            return r;
         /* What can't be a name of ours is none of ours. */
-        if (r == 0 && pod_interface_name(container, interface, "default", &pod_interface) == 0)
-            r = sorted_put(live, &pod_interface);
+        if (pod_interface_name(container, interface, "default", &pod_interface) < 0)
+            continue;
+        r = sorted_put(live, &pod_interface);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 static void add_freed(struct json *json, const struct pod_interface *pod_interface)

@@ -256,10 +256,12 @@ static int change(struct firewall_engine *engine, const struct firewall_sets *wa
     struct firewall_status *status = &engine->setup.status->firewall;
     AUTOSETS struct firewall_sets come = { 0 }, go = { 0 };
     int r = openings_diff(&engine->there.openings, &wanted->openings, &come.openings, &go.openings);
-    if (r == 0)
-        r = diff_closed(&engine->there.closed, &wanted->closed, &come.closed);
-    if (r == 0)
-        r = diff_closed(&wanted->closed, &engine->there.closed, &go.closed);
+    if (r < 0)
+        return r;
+    r = diff_closed(&engine->there.closed, &wanted->closed, &come.closed);
+    if (r < 0)
+        return r;
+    r = diff_closed(&wanted->closed, &engine->there.closed, &go.closed);
     const size_t count =
         come.openings.count + come.closed.count + go.openings.count + go.closed.count;
     if (r < 0 || count == 0)

@@ -346,17 +346,24 @@ int pods_follow(struct pods_engine *pods, struct round *round)
     CLEANUP(pods_seen_done) struct pods_seen seen = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
     int r = follow_blocks(pods);
-    if (r == 0)
-        r = plan_pods_seen(kernel_links(pods->setup.kernel), kernel_routes(pods->setup.kernel),
-                           &pods->addresses, &seen);
-    if (r == 0)
-        r = follow_known(pods, &seen, round);
-    vec_each(const struct pod_seen, it, &seen.pod_interfaces)
-        r = r == 0 ? adopt(pods, it, &faults) : r;
-    if (r == 0)
-        r = pods_follow_unowned(pods, &seen, round->now_ms, &faults);
-    if (r == 0)
-        r = pods_memory_settle(pods, clock_wall_ms());
+    if (r < 0)
+        return r;
+    r = plan_pods_seen(kernel_links(pods->setup.kernel), kernel_routes(pods->setup.kernel),
+                       &pods->addresses, &seen);
+    if (r < 0)
+        return r;
+    r = follow_known(pods, &seen, round);
+    if (r < 0)
+        return r;
+    vec_each(const struct pod_seen, it, &seen.pod_interfaces) {
+        r = adopt(pods, it, &faults);
+        if (r < 0)
+            return r;
+    }
+    r = pods_follow_unowned(pods, &seen, round->now_ms, &faults);
+    if (r < 0)
+        return r;
+    r = pods_memory_settle(pods, clock_wall_ms());
     if (r < 0)
         return r;
     tell_outside(pods, &faults);

@@ -156,24 +156,25 @@ static struct egress_destinations destinations_of(const struct egress_wanted *wa
 static int write_all(struct egress_datapath *datapath, const struct egress_wanted *wanted,
                      struct sorted *routes, int *written)
 {
-    int r = egress_sets_write(datapath, wanted->sets, written);
     const struct egress_destinations destinations = destinations_of(wanted);
-    if (r == 0)
-        r = egress_doors_write(datapath, wanted->sets);
-    if (r == 0)
-        r = egress_policies_write(&datapath->policies, &destinations, routes, written);
-    if (r == 0)
-        r = write_pods(datapath, wanted->pods, written);
-    return r;
+    int r = egress_sets_write(datapath, wanted->sets, written);
+    if (r < 0)
+        return r;
+    r = egress_doors_write(datapath, wanted->sets);
+    if (r < 0)
+        return r;
+    r = egress_policies_write(&datapath->policies, &destinations, routes, written);
+    return r < 0 ? r : write_pods(datapath, wanted->pods, written);
 }
 
 static int remove_all(struct egress_datapath *datapath, const struct egress_wanted *wanted,
                       const struct sorted *routes, int *written)
 {
-    int r = drop_pods(datapath, wanted->pods, written);
     const struct egress_destinations destinations = destinations_of(wanted);
-    if (r == 0)
-        r = egress_policies_drop(&datapath->policies, &destinations, routes, written);
+    int r = drop_pods(datapath, wanted->pods, written);
+    if (r < 0)
+        return r;
+    r = egress_policies_drop(&datapath->policies, &destinations, routes, written);
     if (r < 0)
         return r;
     r = egress_sets_drop(datapath, wanted->sets);
