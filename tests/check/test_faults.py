@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made from the catalogue of faults: docs/faults.md, the journal's catalog, Prometheus' alerts, the codes
-of the schema.
+"""What is made from the catalogue of faults: docs/faults.md, the journal's catalog, Prometheus' alerts.
 
 `GOLDEN_UPDATE=1 tools/test check` writes them anew. Run after a build; FINGERPOST_BUILD names it.
 """
@@ -121,10 +120,9 @@ def test_journalctl_reads_the_catalog(catalogue, tmp_path):
 
 
 def test_the_schema_has_the_codes(catalogue):
-    path = REPOSITORY / "docs/schema/common.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
-    document["definitions"]["fault"]["properties"]["code"]["enum"] = [*(fault["code"] for fault in catalogue), None]
-    assert_made(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    made = json.loads((build_folder() / "docs/common.json").read_text(encoding="utf-8"))
+    [codes] = [kind["enum"] for kind in made["definitions"]["fault"]["properties"]["code"]["oneOf"] if "enum" in kind]
+    assert sorted(codes) == sorted(fault["code"] for fault in catalogue)
 
 
 def test_each_row_is_rendered_as_expected():

@@ -7,6 +7,7 @@ import pathlib
 import jsonschema
 import pytest
 import schema
+import schemas
 
 import asked_documents
 import controller_documents
@@ -23,6 +24,38 @@ CASES = pathlib.Path(__file__).parents[1] / "golden"
 def test_schema_is_one(name):
     jsonschema.Draft7Validator.check_schema(schema.load()[name])
     assert schema.load()[name]["$id"] == name
+
+
+ROWS = """
+| `a`, `b` | text or null | both |
+| `c[]` | object or null, at most 2 | |
+| `.d` | `x`, `y` or null, optional | |
+| `.e` | bool or `z` | |
+| `f` | integer 1 to 9 or null, optional | |
+| `g[]` | [block](#block), at least 1 | |
+| `h` | count by name: `i` | |
+"""
+
+
+def test_rows_are_made_into_a_schema():
+    text = {"type": ["string", "null"], "description": "both"}
+    words = {"oneOf": [{"enum": ["x", "y"]}, {"type": "null"}]}
+    flag = {"oneOf": [{"type": "boolean"}, {"enum": ["z"]}]}
+    item = {"type": "object", "required": ["e"], "properties": {"d": words, "e": flag}}
+    counts = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}, "required": ["i"]}
+    assert schemas.members(schemas.table(ROWS)) == {"required": ["a", "b", "c", "g", "h"], "properties": {
+        "a": text, "b": text,
+        "c": {"type": ["array", "null"], "items": item, "maxItems": 2},
+        "f": {"type": ["integer", "null"], "minimum": 1, "maximum": 9},
+        "g": {"type": "array", "items": {"$ref": "common.json#/definitions/block"}, "minItems": 1},
+        "h": counts,
+    }}
+
+
+@pytest.mark.parametrize("row", ["| `a` | string | |", "| `.a` | text | |", "| `a` | text |", "| `a` | Text or null | |"])
+def test_a_row_that_is_none_is_refused(row):
+    with pytest.raises((SyntaxError, ValueError)):
+        schemas.members(schemas.table(row))
 
 
 SCRIPTED = [

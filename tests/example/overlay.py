@@ -14,7 +14,7 @@ from pathlib import Path
 from lab.agent import REPOSITORY, build_folder
 
 HERE = Path(__file__).resolve().parent
-NEEDED = ("agent", "birdconf", "deploy", "docs", "meson.build", "meson_options.txt")
+NEEDED = ("agent", "birdconf", "deploy", "docs", "meson.build", "meson_options.txt", "tools")
 PROGRAMS = ("agent/agentd/agentd", "agent/agentctl/agentctl")
 
 
