@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 import schema
+import schemas
 
 from conftest import ROOT
 
@@ -295,6 +296,24 @@ def test_schemas_are_named():
     assert set(re.findall(r"[a-z-]+\.json", page("fingerpost-api.7"))) == names - {"common.json"}
     installed = (ROOT / "docs/meson.build").read_text(encoding="utf-8")
     assert set(re.findall(r"'([a-z-]+\.json)'", installed)) == names
+
+
+READ = re.compile(r"\b(?:field(?:_int|_is|_true|_ago)?|doc_get|answer_word)\("
+                  r'(?:[^();"]|\([^()]*\))*"([A-Za-z][A-Za-z0-9-]*)"')
+
+
+def test_members_that_verbs_read_are_fields():
+    """A member that no document has would be shown as "-" for ever."""
+    fields = {name for _, _, text in schemas.TITLE.findall(schemas.PAGE.read_text(encoding="utf-8"))
+              for line in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`\.*([\w-]+)", line)}
+    read = {name for path in (ROOT / "agent/agentctl").rglob("*.c") for name in READ.findall(path.read_text(encoding="utf-8"))}
+    assert len(read) > 200
+    assert read - fields - {"apiVersion", "kind"} == set()
+
+
+@pytest.mark.parametrize("code", ['field(doc_get(item, "last"), "at")', 'field_is(a(b), "at", "x")', 'doc_get(\n  x, "at")'])
+def test_a_member_that_is_read_is_found(code):
+    assert "at" in READ.findall(code)
 
 
 @pytest.mark.parametrize("name", PAGES)
