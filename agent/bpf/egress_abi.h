@@ -27,9 +27,7 @@
 #define EGRESS_LAYOUT 4
 
 enum {
-    EGRESS_PORT = 5555,     /* UDP port of FoU, as Coil has it */
     EGRESS_SET_MAX = 64,    /* gateways of a set */
-    EGRESS_HOPS = 225,      /* TTL of the outer header, as Coil has it */
     EGRESS_BLOCKS_MAX = 64, /* blocks of source ports that a client may have */
     EGRESS_SOURCES_MAX = 8, /* addresses of a family that packets may get */
     EGRESS_STALE_S = 10,    /* without a heartbeat of its agent: the gateway is stale */

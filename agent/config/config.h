@@ -116,7 +116,7 @@ struct config {
         prefix_list in_cluster; /* what stays in the cluster beside what is known to */
         enum unknown_pods unknown_pods;
         enum pod_tunnels pod_tunnels;
-        uint32_t port;    /* UDP port of FoU */
+        uint32_t port;    /* UDP port of tunnels */
         int64_t probe_ms; /* probeInterval: between two questions to a gateway */
         struct {
             bool enabled;       /* the section is there, if only as {} */

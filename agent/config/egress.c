@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/net/tunnel.h"
 #include "config/parse.h"
 #include "faults/config.h"
 #include "faults/documents.h"
@@ -147,7 +148,7 @@ const struct config_key egress_keys[] = {
 
 void egress_defaults(struct config *config)
 {
-    config->egress.port = 5555;
+    config->egress.port = TUNNEL_PORT;
     config->egress.probe_ms = 200;
     config->egress.gateway.ports = (struct port_range){ 1024, 65535 };
     config->egress.gateway.port_block = 64;

@@ -237,7 +237,7 @@ static void check_ports(struct visit *visit)
 }
 
 /* What comes to this port is for the programs: a socket that has it would never see it. */
-static void check_fou_port(struct visit *visit)
+static void check_tunnel_port(struct visit *visit)
 {
     struct sockaddr_in address = { .sin_family = AF_INET };
     const struct config *config = visit->config;
@@ -254,7 +254,7 @@ static void check_fou_port(struct visit *visit)
 }
 
 /* No node can see it: what was never sent was not dropped. So it is said, not judged. */
-static void check_fou_edge(struct visit *visit)
+static void check_tunnel_edge(struct visit *visit)
 {
     const struct config *config = visit->config;
     if (!config || (!config->egress.enabled && !config->egress.gateway.enabled))
@@ -292,8 +292,8 @@ const struct check machine_checks[] = {
       check_sysctls },
     { "machine.state", "state folder", "writable, with room", check_state },
     { "machine.ports", "ports", "free for the agent to listen on", check_ports },
-    { "machine.fou", "egress' UDP port", "nobody else listens there", check_fou_port },
-    { "machine.edge", "the fabric's edge", "drops egress' UDP port", check_fou_edge },
+    { "machine.fou", "egress' UDP port", "nobody else listens there", check_tunnel_port },
+    { "machine.edge", "the fabric's edge", "drops egress' UDP port", check_tunnel_edge },
     { "machine.clock", "clock", "right, and kept right", check_clock },
     { NULL },
 };

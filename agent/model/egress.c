@@ -79,7 +79,7 @@ static const struct field spec[] = {
       .fields = destination_items, .required = true },
     { "replicas", &field_number, MEMBER(struct egress, replicas), .min = 1, .max = INT32_MAX,
       .fallback = 1, .written = true },
-    { "fouSourcePortAuto", &field_flag, MEMBER(struct egress, fou_source_port_auto) },
+    { "fouSourcePortAuto", &field_flag, MEMBER(struct egress, source_port_auto) },
     { "sessionAffinity", &field_word, MEMBER(struct egress, by_client), .words = affinity_names,
       .fallback = true },
     MAP_PART("strategy", strategy),

@@ -13,7 +13,7 @@ struct egress {
     const struct prefix *destinations;
     uint32_t destination_count;
     uint32_t replicas;
-    bool fou_source_port_auto;
+    bool source_port_auto;
     bool by_client; /* sessionAffinity ClientIP: all flows of a client leave by one gateway */
     /* Annotation fingerpost.io/gateway-nodes: a selector of Nodes (label_selector.h), not yet
      * read. NULL: gateways are the endpoints of the Service of the same name. */

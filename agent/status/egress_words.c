@@ -6,6 +6,7 @@
 #include "status/egress_status.h"
 
 #include "base/macro.h"
+#include "base/net/tunnel.h"
 
 static const struct {
     const char *name, *text;
@@ -16,9 +17,10 @@ static const struct {
     [EGRESS_CAUSE_OFFLOAD] = { "offload",
                                "the kernel can't wrap or unwrap this kind of large packet" },
     [EGRESS_CAUSE_NO_ROUTE] = { "no-route", "no way to the gateway, to the client or outside" },
-    [EGRESS_CAUSE_STRANGER] = { "stranger", "FoU from somebody who is no client" },
-    [EGRESS_CAUSE_SPOOFED] = { "spoofed", "FoU whose inner source is not its outer one" },
-    [EGRESS_CAUSE_NESTED] = { "nested", "FoU within FoU, or a packet for the gateway itself" },
+    [EGRESS_CAUSE_STRANGER] = { "stranger", TUNNEL_NAME " from somebody who is no client" },
+    [EGRESS_CAUSE_SPOOFED] = { "spoofed", TUNNEL_NAME " whose inner source is not its outer one" },
+    [EGRESS_CAUSE_NESTED] = { "nested", TUNNEL_NAME " within " TUNNEL_NAME
+                                                    ", or a packet for the gateway itself" },
     [EGRESS_CAUSE_PROTOCOL] = { "protocol", "neither TCP, UDP nor ICMP echo" },
     [EGRESS_CAUSE_FRAGMENT] = { "fragment", "a fragment whose first one was not seen" },
     [EGRESS_CAUSE_MALFORMED] = { "malformed", "headers that do not fit" },
@@ -33,8 +35,8 @@ static const struct {
     [EGRESS_CAUSE_DESTINATION] = { "destination",
                                    "no destination of the client's Egresses, or one that stays in "
                                    "the cluster" },
-    [EGRESS_CAUSE_POD_TUNNEL] = { "pod-tunnel",
-                                  "FoU that a pod itself sends to a gateway; egress.podTunnels lets it" },
+    [EGRESS_CAUSE_POD_TUNNEL] = { "pod-tunnel", TUNNEL_NAME
+                                  " that a pod itself sends to a gateway; egress.podTunnels lets it" },
 };
 _Static_assert(ARRAY_SIZE(causes) == EGRESS_CAUSE_COUNT, "every cause has its words");
 

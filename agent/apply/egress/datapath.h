@@ -42,7 +42,7 @@ uint32_t egress_datapath_program_id(struct egress_datapath *datapath, enum nat_h
                                     bool bare);
 
 struct egress_settings {
-    uint16_t port;     /* of FoU */
+    uint16_t port;     /* of tunnels */
     bool hold_unknown; /* pods that are not in the tables may only speak to the cluster */
     bool pod_tunnels;  /* pods may wrap for gateways by themselves */
 };

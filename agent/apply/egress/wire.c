@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading what came out of a twin; see wire.h. The twins write headers without options, and no
- * Ethernet header: what stands in its place is left as it was.
+ * What goes into a twin and comes out of it; see wire.h. The twins write headers without options,
+ * and no Ethernet header: what stands in its place is left as it was.
+ *
+ * This is the one file of the agent that knows the tunnel's wire format, which is FoU. The two IP
+ * headers come from nat_packet_build(), and the outer one is told that it has a load.
  */
 #include "apply/egress/wire.h"
 
 #include <arpa/inet.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/udp.h>
 #include <string.h>
 
 enum { ETHERNET = 14, ECHO_ID = 4, ICMP = 1, ICMP6 = 58 };
@@ -69,4 +73,61 @@ bool egress_wire_read(const uint8_t *frame, size_t size, struct egress_wire *ret
     }
     *ret_wire = wire;
     return true;
+}
+
+/* ---- what a client's node wraps ---- */
+
+static uint16_t header_checksum(const struct iphdr *header)
+{
+    uint16_t words[sizeof(*header) / 2];
+    uint32_t sum = 0;
+    memcpy(words, header, sizeof(words));
+    for (size_t i = 0; i < sizeof(words) / 2; i++)
+        sum += words[i];
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)~sum;
+}
+
+/* The outer headers carry `load` bytes. Their UDP checksum is none, as FoU has it. */
+static void tell_load(uint8_t *packet, size_t size, size_t load)
+{
+    struct udphdr udp;
+    memcpy(&udp, packet + size - sizeof(udp), sizeof(udp));
+    udp.len = htons((uint16_t)(sizeof(udp) + load));
+    udp.check = 0;
+    memcpy(packet + size - sizeof(udp), &udp, sizeof(udp));
+    if (size == ETHERNET + sizeof(struct ipv6hdr) + sizeof(udp)) {
+        struct ipv6hdr header;
+        memcpy(&header, packet + ETHERNET, sizeof(header));
+        header.payload_len = udp.len;
+        memcpy(packet + ETHERNET, &header, sizeof(header));
+        return;
+    }
+    struct iphdr header;
+    memcpy(&header, packet + ETHERNET, sizeof(header));
+    header.tot_len = htons((uint16_t)(size - ETHERNET + load));
+    header.check = 0;
+    header.check = header_checksum(&header);
+    memcpy(packet + ETHERNET, &header, sizeof(header));
+}
+
+size_t egress_wire_wrap(const struct nat_packet *inner, const struct nat_endpoint *gateway,
+                        uint8_t ret_frame[static EGRESS_WIRE_MAX])
+{
+    uint8_t inside[NAT_PACKET_MAX];
+    const struct nat_packet outer = {
+        .source = inner->source,
+        .destination = gateway->ip,
+        .source_port = gateway->port,
+        .destination_port = gateway->port,
+        .protocol = PROTOCOL_UDP,
+    };
+    size_t load = nat_packet_build(inner, inside), size = nat_packet_build(&outer, ret_frame);
+    if (!load || !size)
+        return 0;
+    load -= ETHERNET;
+    tell_load(ret_frame, size, load);
+    memcpy(ret_frame + size, inside + ETHERNET, load);
+    return size + load;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "apply/egress/client/client_twin.h"
+#include "base/net/tunnel.h"
 #include "engine/egress/egress_engine.h"
 
 enum { LO_INDEX = 1 };
@@ -157,7 +158,8 @@ static void tell_wire(const struct trace_question *question, const struct egress
     egress->destination =
         (struct nat_endpoint){ question->destination, question->destination_port };
     egress->mtu = told->mtu > egress->room ? told->mtu - egress->room : 0;
-    trace_tell(trace, "wire", "%s -> %s/UDP, hop limit %u: %u bytes, %u of them FoU's headers",
+    trace_tell(trace, "wire",
+               "%s -> %s/UDP, hop limit %u: %u bytes, %u of them " TUNNEL_NAME "'s headers",
                egress_trace_place(&egress->outer_source, from),
                egress_trace_place(&egress->outer_destination, to), told->wire.hops, told->wire.size,
                egress->room);

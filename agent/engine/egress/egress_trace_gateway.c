@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A packet at a gateway, for `agentctl trace`. What a client sends comes in FoU: the gateway's twin
- * (apply/egress/gateway/twin.h) says whose it is, what it becomes, and by which way it leaves. An
- * answer from outside is found in the table of flows.
+ * A packet at a gateway, for `agentctl trace`. What a client sends comes by a tunnel: the gateway's
+ * twin (apply/egress/gateway/twin.h) says whose it is, what it becomes, and by which way it leaves.
+ * An answer from outside is found in the table of flows.
  */
 #include <net/if.h>
 #include <stdio.h>
 
 #include "apply/egress/gateway/twin.h"
+#include "base/net/tunnel.h"
 #include "engine/egress/egress_trace.h"
 
 static const struct ip *own_address(const struct egress_engine *egress, uint8_t family)
@@ -15,7 +16,7 @@ static const struct ip *own_address(const struct egress_engine *egress, uint8_t 
     return &egress->gateway.settings.own[family == IP_V6];
 }
 
-static struct nat_endpoint fou_at(const struct egress_engine *egress, const struct ip *address)
+static struct nat_endpoint tunnel_at(const struct egress_engine *egress, const struct ip *address)
 {
     return (struct nat_endpoint){ *address, egress->gateway.settings.port };
 }
@@ -63,8 +64,8 @@ static int follow_answer(const struct egress_engine *egress, const struct trace_
         .is_begun = true,
         .source = flow.source,
         .destination = flow.destination,
-        .outer_source = fou_at(egress, own_address(egress, flow.destination.ip.family)),
-        .outer_destination = fou_at(egress, &flow.destination.ip),
+        .outer_source = tunnel_at(egress, own_address(egress, flow.destination.ip.family)),
+        .outer_destination = tunnel_at(egress, &flow.destination.ip),
     };
     trace_tell(trace, "egress", "it answers a client's flow, and becomes %s -> %s",
                egress_trace_place(&told->source, from), egress_trace_place(&told->destination, to));
@@ -91,7 +92,7 @@ static void tell_source(const struct egress_told_gateway *told, struct trace *tr
 static void tell_back(const struct egress_engine *egress, const struct trace_question *question,
                       const struct egress_told_gateway *told, struct trace *trace)
 {
-    const struct nat_endpoint own = fou_at(egress, own_address(egress, question->source.family));
+    const struct nat_endpoint own = tunnel_at(egress, own_address(egress, question->source.family));
     char place[PLACE_STRLEN], from[PLACE_STRLEN], client[IP_STRLEN], name[IF_NAMESIZE];
     (void)ip_str(&question->source, client);
     for (size_t i = 0; i < egress->proving.proofs.count; i++) {
@@ -100,7 +101,7 @@ static void tell_back(const struct egress_engine *egress, const struct trace_que
             trace_tell(trace, "limit", "that address is not announced: %s", proof->why);
     }
     if (told->back)
-        trace_tell(trace, "answer", "to %s goes back to %s in FoU from %s, out of %s",
+        trace_tell(trace, "answer", "to %s goes back to %s in " TUNNEL_NAME " from %s, out of %s",
                    egress_trace_place(&told->wire.source, place), client,
                    egress_trace_place(&own, from), egress_trace_interface(told->back, name));
     else
@@ -129,7 +130,8 @@ static void follow_outside(const struct egress_engine *egress,
 static int tell_stranger(const struct trace_question *question, struct trace *trace)
 {
     char text[IP_STRLEN];
-    trace_tell(trace, "egress", "%s is no client of this gateway: FoU from it is dropped (%s)",
+    trace_tell(trace, "egress",
+               "%s is no client of this gateway: " TUNNEL_NAME " from it is dropped (%s)",
                ip_str(&question->source, text), egress_cause_name(EGRESS_CAUSE_STRANGER));
     return 0;
 }
@@ -139,7 +141,7 @@ int egress_trace_gateway(const struct egress_engine *egress, const struct trace_
 {
     const struct nat_packet packet = egress_trace_packet(question);
     const struct egress_client *client = find_client(egress, &question->source);
-    const struct nat_endpoint own = fou_at(egress, own_address(egress, question->source.family));
+    const struct nat_endpoint own = tunnel_at(egress, own_address(egress, question->source.family));
     struct egress_told_gateway told;
     char source[IP_STRLEN], place[PLACE_STRLEN];
     if (is_translated_to(egress, &question->destination) && !client)
@@ -156,10 +158,10 @@ int egress_trace_gateway(const struct egress_engine *egress, const struct trace_
         return tell_stranger(question, trace);
     if (trace->egress.side == TRACE_SIDE_NONE) {
         trace->egress.side = TRACE_SIDE_GATEWAY;
-        trace->egress.outer_source = fou_at(egress, &question->source);
+        trace->egress.outer_source = tunnel_at(egress, &question->source);
         trace->egress.outer_destination = own;
     }
-    trace_tell(trace, "tunnel", "FoU from %s to %s: it is a client%s%s%s%s",
+    trace_tell(trace, "tunnel", TUNNEL_NAME " from %s to %s: it is a client%s%s%s%s",
                ip_str(&question->source, source), egress_trace_place(&own, place),
                client ? ", Pod " : "", client ? client->namespace : "", client ? "/" : "",
                client ? client->name : "");

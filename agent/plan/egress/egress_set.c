@@ -166,7 +166,7 @@ static int plan_set(const struct node_facts *facts, const struct egress *egress,
     set->egress = text_format("%s/%s", object->namespace, object->name);
     set->family = family;
     set->by_client = egress->by_client;
-    set->source_port_auto = egress->fou_source_port_auto;
+    set->source_port_auto = egress->source_port_auto;
     if (!set->egress)
         return -ENOMEM;
     int r = 0;

@@ -40,7 +40,7 @@ const char *egress_gateway_state_name(enum egress_gateway_state state);
 bool egress_gateway_keeps_flows(enum egress_gateway_state state);
 
 struct egress_gateway {
-    struct ip address; /* to which FoU packets go */
+    struct ip address; /* to which tunnels go */
     enum egress_gateway_state state;
     bool answers; /* it has answered probes; */
     bool peer;    /* a pod of this node, at the end of a veth: the planner knows neither */
@@ -54,7 +54,7 @@ struct egress_set {
     char *egress;
     uint8_t family;        /* enum ip_family */
     bool by_client;        /* all flows of a client leave by one gateway; else each flow chooses */
-    bool source_port_auto; /* FoU's source port follows the flow; else it is the FoU port */
+    bool source_port_auto; /* the outer source port follows the flow; else it is the tunnel's */
     VEC(struct egress_gateway) gateways; /* sorted by address, no duplicates */
 };
 

@@ -9,9 +9,8 @@
  */
 #include <string.h>
 
+#include "base/net/tunnel.h"
 #include "plan/egress/workload_parts.h"
-
-enum { FOU_PORT = 5555 };
 
 void workload_begin(struct json *json, const struct workload_key *key, const struct object *there)
 {
@@ -81,8 +80,8 @@ static void write_service(struct json *json, const struct egress *egress)
     json_begin_array(json, "ports");
     json_begin_object(json, NULL);
     json_string(json, "protocol", "UDP");
-    json_int(json, "port", FOU_PORT);
-    json_int(json, "targetPort", FOU_PORT);
+    json_int(json, "port", TUNNEL_PORT);
+    json_int(json, "targetPort", TUNNEL_PORT);
     json_end_object(json);
     json_end_array(json);
     json_string(json, "sessionAffinity", egress->by_client ? "ClientIP" : "None");

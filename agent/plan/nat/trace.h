@@ -54,7 +54,7 @@ struct trace_egress {
     struct prefix prefix;      /* the network that decided; IP_NONE: none has the destination */
     struct ip gateway;         /* IP_NONE: none */
     bool is_begun;             /* its flow exists, and it follows that */
-    struct nat_endpoint outer_source, outer_destination; /* of FoU; IP_NONE: there is none */
+    struct nat_endpoint outer_source, outer_destination; /* of a tunnel; IP_NONE: there is none */
     struct nat_endpoint source, destination;             /* the packet's own, as it goes on */
     uint32_t room;                                       /* bytes that the outer headers take */
     uint32_t mtu; /* how large the packet may be to fit in them; 0: not known */

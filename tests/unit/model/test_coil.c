@@ -276,7 +276,7 @@ static void reads_an_egress(void **state)
     assert_prefix(&egress->destinations[1], "64:ff9b::/96");
     assert_prefix(&egress->destinations[2], "10.0.0.0/8");
     assert_int_equal(egress->replicas, 3);
-    assert_true(egress->fou_source_port_auto);
+    assert_true(egress->source_port_auto);
     assert_false(egress->by_client);
     assert_null(egress->gateway_nodes);
 
@@ -284,7 +284,7 @@ static void reads_an_egress(void **state)
         decode_yaml(COIL_HEAD("Egress") "spec: {destinations: [10.0.0.0/8]}\n");
     assert_decoded(&plain, 0);
     assert_int_equal(to_egress(plain.object)->replicas, 1);
-    assert_false(to_egress(plain.object)->fou_source_port_auto);
+    assert_false(to_egress(plain.object)->source_port_auto);
     assert_true(to_egress(plain.object)->by_client);
 
     AUTODECODED struct decoded selecting =

@@ -17,7 +17,7 @@
 #include "base/macro.h"
 #include "bpf/egress_client.skel.h"
 
-enum { ETHERNET = 14, ROOM = NAT_PACKET_MAX + 64, FAMILY_BITS = 96, POLICY_BITS = 32 };
+enum { ETHERNET = 14, FAMILY_BITS = 96, POLICY_BITS = 32 };
 
 DEFINE_CLEANUP(struct egress_client_programs *, egress_client_programs__destroy);
 
@@ -85,7 +85,7 @@ static void read_words(const struct egress_datapath *datapath, const struct __sk
 int egress_datapath_ask(struct egress_datapath *datapath, const struct nat_packet *packet,
                         uint32_t ifindex, struct egress_told_client *ret_told)
 {
-    uint8_t in[NAT_PACKET_MAX], out[ROOM];
+    uint8_t in[NAT_PACKET_MAX], out[EGRESS_WIRE_MAX];
     struct __sk_buff asked = { .ifindex = ifindex, .ingress_ifindex = ifindex };
     struct __sk_buff words = { 0 };
     size_t size = nat_packet_build(packet, in);

@@ -43,7 +43,7 @@ enum egress_gate_phase {
 };
 
 struct egress_gate_settings {
-    uint16_t port;    /* of FoU */
+    uint16_t port;    /* of tunnels */
     struct ip own[2]; /* where clients reach it: IPv4, IPv6; IP_NONE: nowhere */
     /* What packets get as their source: each family's end at the first IP_NONE. */
     struct ip source[2][EGRESS_SOURCES_MAX];

@@ -1,96 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs a gateway's twin; see twin.h. The packet is in FoU, as a client's node wraps it:
- * the two IP headers come from nat_packet_build(), and the outer one is told that it has a load.
+ * Runs a gateway's twin; see twin.h. The packet is in a tunnel, as a client's node wraps it.
  */
 #include "apply/egress/gateway/twin.h"
 
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-#include <linux/udp.h>
 #include <string.h>
 
 #include "apply/egress/gateway/gateway_inside.h"
 
 enum {
-    ETHERNET = 14,
     CLIENT_PORT = 50000,
     SERVER_PORT = 9, /* discard */
-    ROOM = 2 * NAT_PACKET_MAX,
 };
-
-static uint16_t header_checksum(const struct iphdr *header)
-{
-    uint16_t words[sizeof(*header) / 2];
-    uint32_t sum = 0;
-    memcpy(words, header, sizeof(words));
-    for (size_t i = 0; i < sizeof(words) / 2; i++)
-        sum += words[i];
-    while (sum >> 16)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t)~sum;
-}
-
-/* The outer headers carry `load` bytes. Their UDP checksum is none, as FoU has it. */
-static void tell_load(uint8_t *packet, size_t size, size_t load)
-{
-    struct udphdr udp;
-    memcpy(&udp, packet + size - sizeof(udp), sizeof(udp));
-    udp.len = htons((uint16_t)(sizeof(udp) + load));
-    udp.check = 0;
-    memcpy(packet + size - sizeof(udp), &udp, sizeof(udp));
-    if (size == ETHERNET + sizeof(struct ipv6hdr) + sizeof(udp)) {
-        struct ipv6hdr header;
-        memcpy(&header, packet + ETHERNET, sizeof(header));
-        header.payload_len = udp.len;
-        memcpy(packet + ETHERNET, &header, sizeof(header));
-        return;
-    }
-    struct iphdr header;
-    memcpy(&header, packet + ETHERNET, sizeof(header));
-    header.tot_len = htons((uint16_t)(size - ETHERNET + load));
-    header.check = 0;
-    header.check = header_checksum(&header);
-    memcpy(packet + ETHERNET, &header, sizeof(header));
-}
-
-/* Returns the length; 0: the addresses are of different families. */
-static size_t build(const struct egress_gate_settings *settings, const struct nat_packet *inner,
-                    uint8_t packet[static ROOM])
-{
-    uint8_t inside[NAT_PACKET_MAX];
-    const struct nat_packet outer = {
-        .source = inner->source,
-        .destination = settings->own[inner->source.family == IP_V6],
-        .source_port = settings->port,
-        .destination_port = settings->port,
-        .protocol = PROTOCOL_UDP,
-    };
-    size_t load = nat_packet_build(inner, inside), size = nat_packet_build(&outer, packet);
-    if (!load || !size)
-        return 0;
-    load -= ETHERNET;
-    tell_load(packet, size, load);
-    memcpy(packet + size, inside + ETHERNET, load);
-    return size + load;
-}
 
 /* Runs the twin with the words cb[0] and cb[1]. Returns 0 or -errno. */
 static int run(struct egress_gate *gate, const struct egress_gate_settings *settings,
                const struct nat_packet *packet, uint32_t ifindex, const uint32_t cb[static 2],
                struct __sk_buff *ret_told, struct egress_wire *ret_wire)
 {
-    uint8_t in[ROOM], out[ROOM] = { 0 };
+    uint8_t in[EGRESS_WIRE_MAX], out[EGRESS_WIRE_MAX] = { 0 };
     struct __sk_buff asked = {
         .ifindex = ifindex,
         .ingress_ifindex = ifindex,
         .cb = { cb[0], cb[1] },
     };
-    size_t size = build(settings, packet, in);
+    const struct nat_endpoint own = { settings->own[packet->source.family == IP_V6],
+                                      settings->port };
+    size_t size = egress_wire_wrap(packet, &own, in);
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = in, .data_size_in = (uint32_t)size,
                 .data_out = out, .data_size_out = sizeof(out), .ctx_in = &asked,
                 .ctx_size_in = sizeof(asked), .ctx_out = ret_told,

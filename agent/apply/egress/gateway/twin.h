@@ -34,7 +34,7 @@ struct egress_told_gateway {
     struct egress_wire wire; /* what leaves, if it was sent */
 };
 
-/* What becomes of this packet, if it comes in FoU from its source. Returns 0 or -errno. */
+/* What becomes of this packet, if it comes by a tunnel of its source. Returns 0 or -errno. */
 int egress_gate_ask_live(struct egress_gate *gate, const struct egress_gate_settings *settings,
                          const struct nat_packet *packet, uint32_t ifindex,
                          struct egress_told_gateway *ret_told);
