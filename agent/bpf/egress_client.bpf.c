@@ -400,8 +400,7 @@ int client_out(struct __sk_buff *skb)
     struct egress_pod_value *pod = pod_find(&packet->tuple.dst);
     if (!pod || !pod->policy)
         return NEXT;
-    if (packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
-        packet->tuple.dport == control->port)
+    if (packet->shape == SHAPE_PORTS && encap_is(&packet->tuple, control->port))
         return take_answer(skb, room, pod->traits & EGRESS_POD_WRAPS ? 0 : pod->policy);
     if (packet->shape == SHAPE_ICMP && encap_error_is(skb, packet, control->port))
         return take_error(skb, room);

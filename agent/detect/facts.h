@@ -16,8 +16,8 @@
 /* Kinds of facts: read from the kernel (apply/host_facts.h), or by whom the kind names. */
 enum fact_kind {
     FACT_TRACKING = 1 << 0,
-    FACT_BIRD = 1 << 1, /* by who polls BIRD */
-    FACT_SETTINGS = 1 << 2,
+    FACT_BIRD = 1 << 1,     /* by who polls BIRD */
+    FACT_SETTINGS = 1 << 2, /* by who asks, for the families that it names: no row has a period */
     FACT_FIREWALL = 1 << 3, /* by who reads the chains of nftables */
     FACT_OBJECTS = 1 << 4,  /* in each pass: the store, and this node's interfaces */
     FACT_SERVICE = 1 << 5,  /* in each pass that touches it: one Service, and the store */

@@ -13,6 +13,7 @@
 #include "apply/netlink/link.h"
 #include "base/clock.h"
 #include "base/macro.h"
+#include "base/net/tunnel.h"
 #include "engine/pods/pods_engine.h"
 #include "engine/pods/pods_state.h"
 #include "model/address_block.h"
@@ -20,8 +21,7 @@
 
 enum {
     MTU_DEFAULT = 1500,
-    MTU_MIN = 1280,          /* of IPv6 */
-    EGRESS_HEADERS = 40 + 8, /* what the tunnel to a gateway adds, at the most: IPv6 and UDP */
+    MTU_MIN = 1280, /* of IPv6 */
 };
 
 static bool has_addresses(const struct pod_attachment *attachment)
@@ -51,7 +51,7 @@ static uint32_t pod_mtu(const struct pods_engine *pods, const char *pool)
     const struct object *object = store_get(pods->setup.store, KIND_ADDRESS_POOL, "", pool);
     if (object && to_address_pool(object)->mtu)
         return to_address_pool(object)->mtu;
-    uint32_t mtu = uplink_mtu(pods), less = pods->setup.config->egress.enabled ? EGRESS_HEADERS : 0;
+    uint32_t mtu = uplink_mtu(pods), less = pods->setup.config->egress.enabled ? TUNNEL_ROOM : 0;
     return mtu >= MTU_MIN + less ? mtu - less : MAX(mtu, (uint32_t)MTU_MIN);
 }
 
