@@ -23,9 +23,10 @@ def slices(*pods, **endpoint):
 
 
 def service():
-    made = objects.service("nat", [], ports=[FOU])
+    internal = objects.cluster_ips("nat", ["192.0.2.1", "2001:db8::1"])
+    made = objects.service("nat", [], ports=[FOU], type="ClusterIP", clusterIP=internal[0], clusterIPs=internal,
+                           ipFamilies=["IPv4", "IPv6"])
     made["metadata"]["namespace"] = "internet"
-    made["spec"]["type"] = "ClusterIP"
     return made
 
 
