@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The store's copy on disk: what was known last, for a start while nobody can be asked.
+ * The store's copy on disk: the last known objects, for a start while the API server can't be
+ * reached.
  *
- * A file of JSON, one value in a line: a head (version of the format, whose copy it is, when and
- * from where in each kind's history it was made), the objects as model/fields/encode.h writes them,
- * and a last line with their number and a checksum over all lines before it: SipHash-2-4 of each
- * line, keyed with that of the line before. What lacks the last line, or disagrees with it, is
- * damaged and not used at all.
+ * A file of JSON, one value in a line: a head (version of the format, node and API server, time of
+ * writing, and each kind's resourceVersion), the objects as model/fields/encode.h writes them, and
+ * a last line with the number of objects and a checksum over all lines before it: SipHash-2-4 of
+ * each line, keyed with the hash and the number of the lines before. A copy without the last line,
+ * or that does not match it, is damaged and not used.
  *
- * A new copy is written beside the old one, brought to the disk and renamed over it; whatever
- * happens on the way, one of the two is there afterwards, whole.
+ * A new copy is written to a temporary file, synced to disk and renamed over the old one. After a
+ * crash at any step, one of the two is there, complete.
  */
 #pragma once
 
@@ -21,14 +22,14 @@
 
 enum { COPY_FORMAT = 1, COPY_RESOURCE_VERSION_MAX = 32 };
 
-/* Whose copy it is: it is of no use to another node, or with another cluster. Borrowed. */
+/* Node and API server that the copy was made for; other nodes and clusters refuse it. Borrowed. */
 struct copy_owner {
     const char *node, *server;
 };
 
 struct copy_kind {
     char resource_version[COPY_RESOURCE_VERSION_MAX]; /* "": none */
-    int64_t synced_wall_ms;                           /* the kind was known to be whole; 0: never */
+    int64_t synced_wall_ms;                           /* the kind was complete; 0: never */
 };
 
 struct copy_head {
@@ -39,21 +40,21 @@ struct copy_head {
 struct copy_writer;
 
 /*
- * Begins a copy of what the store holds, to be put at `path`. All is copied but the store, which
+ * Begins a copy of the store's objects at `path`. Arguments are copied, except the store, which
  * must outlive the writer and may change between its steps. Returns 0 or -errno.
  */
 int copy_begin(const char *path, const struct copy_owner *owner, const struct copy_head *head,
                const struct store *store, struct copy_writer **ret_writer);
 
 /*
- * Writes until the monotonic clock shows `until_us`, but one object at least. Returns 1 when all is
- * written, 0 when there is more, or -errno.
+ * Writes until the monotonic clock reaches `until_us`, but at least one object. Returns 1 when all
+ * is written, 0 when there is more, or -errno.
  */
 int copy_write(struct copy_writer *writer, int64_t until_us);
 
 /*
- * Puts what was written whole in its place. It waits for the disk, which had time to work since
- * copy_write() if there was a moment between. Returns 0 or -errno.
+ * Syncs the complete file and renames it to its path. Blocks until the disk has written the data;
+ * the wait is shorter if some time has passed since the last copy_write(). Returns 0 or -errno.
  */
 int copy_commit(struct copy_writer *writer);
 
@@ -61,7 +62,7 @@ int copy_commit(struct copy_writer *writer);
 uint64_t copy_objects(const struct copy_writer *writer);
 uint64_t copy_bytes(const struct copy_writer *writer);
 
-/* Without copy_commit() the copy that was there before stays. */
+/* Without copy_commit() the previous copy remains. */
 void copy_writer_free(struct copy_writer *writer);
 DEFINE_CLEANUP(struct copy_writer *, copy_writer_free);
 

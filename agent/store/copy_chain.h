@@ -14,7 +14,7 @@ struct copy_chain {
     uint64_t lines; /* so far */
 };
 
-/* Takes the next line, without its end. */
+/* Adds the next line, without its newline. */
 static inline void copy_chain_add(struct copy_chain *chain, const char *line, size_t length)
 {
     uint8_t key[16];

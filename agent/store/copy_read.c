@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading the copy. Lines come one by one out of the splitter, objects are decoded and collected;
- * only when the last line has agreed with all before it do they go into the store.
+ * Reads the copy. The splitter returns the lines one by one; objects are decoded and collected.
+ * They are put into the store only after the last line has confirmed the number of objects and the
+ * checksum.
  *
- * A copy is written by this program and nobody else, but disks and hands change files: whatever is
- * in it, the store ends up with all of a good copy or with nothing.
+ * Only this program writes a copy, but a disk error or a user may change the file. In each case the
+ * store gets all objects of a valid copy, or none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +30,8 @@ struct copy_reader {
     struct copy_head *head;
     struct copy_chain chain;
     VEC(struct object *) objects;
-    uint64_t lines;        /* that hold objects, decoded or not */
-    bool complete;         /* the last line was read, and agreed */
+    uint64_t lines;        /* with objects, decoded or not */
+    bool complete;         /* the last line was read, and matched */
     struct faults refused; /* objects that can't be decoded */
     struct faults *faults;
 };
@@ -50,7 +51,7 @@ static int refuse_damaged(const struct copy_reader *reader, const char *what)
     return -EBADMSG;
 }
 
-/* A member that is a string; "" if it is none. */
+/* A scalar member as text; "" if there is none. */
 static const char *text_of(const struct doc *map, const char *key)
 {
     const struct doc *node = doc_get(map, key);
@@ -114,7 +115,7 @@ static int read_tail(struct copy_reader *reader, const struct doc *root)
     return 0;
 }
 
-/* What an agent of another version wrote may be more than this one takes. */
+/* An agent of another version may have written objects that this one can't decode. */
 static void leave_out(struct copy_reader *reader, const struct doc *root,
                       const struct faults *errors)
 {
@@ -205,7 +206,7 @@ static int read_file(struct copy_reader *reader, int fd, struct json_splitter *s
     }
 }
 
-/* All that was collected goes into the store. */
+/* Puts all collected objects into the store. */
 static int put_all(struct copy_reader *reader, const char *origin, struct store *store)
 {
     vec_each(struct object *, object, &reader->objects) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Writing the copy, in steps between which the store may change.
+ * Writes the copy, in steps between which the store may change.
  *
- * When the turn of a kind comes, the keys of its objects are noted down; each object is looked up
- * again when it is written, and left out if it went meanwhile. So the copy is not one moment's
- * picture, as the store itself is not: the kinds are watched one by one.
+ * The keys of a kind's objects are listed before the first of them is written. Each object is
+ * looked up again when it is written, and left out if it has been removed. So the copy is not a
+ * snapshot of one moment; nor is the store itself, since each kind has a watch of its own.
  *
- * What is written is handed to the disk at once, without waiting: then little is left to wait for
- * at the end, when the loop has to.
+ * Write-back to disk is started at once, without waiting (sync_file_range), so that the fdatasync
+ * at the end, which blocks the event loop, takes little time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ struct copy_writer {
     const struct store *store;
     char *path, *temporary;
     int fd;
-    enum kind kind;      /* whose turn it is; KIND_COUNT: the last line's */
+    enum kind kind;      /* that is being written; KIND_COUNT: the last line */
     struct text keys;    /* of that kind: namespace, NUL, name, NUL */
     size_t next;         /* offset in keys */
     struct text pending; /* lines to be written */
@@ -110,7 +110,7 @@ static int write_pending(struct copy_writer *writer)
     r = file_write(writer->fd, text_str(pending), pending->length);
     if (r < 0)
         return r;
-    /* A hint: where it can't be given, the wait at the end is longer. */
+    /* A hint: if it fails, only the fdatasync at the end takes longer. */
     (void)sync_file_range(writer->fd, (off_t)writer->bytes, (off_t)pending->length,
                           SYNC_FILE_RANGE_WRITE);
     writer->bytes += pending->length;
@@ -132,7 +132,7 @@ static void add_object(struct copy_writer *writer)
     writer->objects++;
 }
 
-/* One object, or the turn to the next kind. */
+/* Writes one object, or advances to the next kind. */
 static int step(struct copy_writer *writer)
 {
     if (writer->next < writer->keys.length) {

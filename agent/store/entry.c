@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Entries of the store; see entry.h. An object belongs to the origin that holds it, and passes to
- * the entry when the origin gives it up while it is still `before`; so both ask each other before
- * they free one. Origins are few, so their list is walked.
+ * Entries of the store; see entry.h. An object is owned by its offer, and by the entry if the offer
+ * drops it while it is still `before`; so each checks for the other before it frees the object.
+ * Origins are few, so a linked list is sufficient.
  */
 #include "store/entry.h"
 

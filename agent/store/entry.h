@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the store knows of one key: the objects of all origins that know it, in order of origin,
- * of which the first counts; and, while the entry is dirty, the object that counted when the
+ * One key of the store: the objects of all origins that have the key, in order of origin, of which
+ * the first is effective; and, while the entry is dirty, the object that was effective when the
  * changes were last taken. Private to store/.
  */
 #pragma once
@@ -24,7 +24,7 @@ struct entry {
     struct map_node node;
     bool dirty;
     struct offer *offers;  /* sorted by origin; NULL only while dirty */
-    struct object *before; /* while dirty: what counted; NULL: nothing did */
+    struct object *before; /* while dirty: the object that was effective; NULL: none */
     LIST_ENTRY(entry) dirty_link;
 };
 
@@ -37,13 +37,13 @@ static inline struct entry *to_entry(struct map_node *node)
     return (struct entry *)node;
 }
 
-/* What counts, or NULL. */
+/* The effective object, or NULL. */
 static inline struct object *entry_winner(const struct entry *entry)
 {
     return entry->offers ? entry->offers->object : NULL;
 }
 
-/* Any object of the entry: they may differ in all but the key. */
+/* Any object of the entry, for its key: the objects may differ in everything else. */
 static inline const struct object *entry_sample(const struct entry *entry)
 {
     return entry->offers ? entry->offers->object : entry->before;
@@ -52,15 +52,18 @@ static inline const struct object *entry_sample(const struct entry *entry)
 struct entry *entry_find(const struct map *entries, const uint8_t seed[16],
                          const struct object_key *key);
 
-/* An entry with the object's key for a map that has room for it. NULL: no memory. */
+/*
+ * A new entry with the object's key; reserves room for it in the map, but does not add it. NULL: no
+ * memory.
+ */
 struct entry *entry_new(struct map *entries, const uint8_t seed[16], const struct object *object);
 
-/* The link that points to the origin's object, or to where it belongs. */
+/* The link that points to the origin's offer, or to the place where it is to be inserted. */
 struct offer **entry_place(struct entry *entry, const char *origin, bool *ret_there);
 
 struct offer *offer_new(const char *origin); /* NULL: no memory */
 
-/* Forgets the object that counted before, and frees it if no origin has it. */
+/* Clears `before`, and frees the object if no origin has it. */
 void entry_drop_before(struct entry *entry);
 
 void entry_free(struct entry *entry);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Gives addresses to a Service or a Pod in the store. The copy is of the origin that had the
- * object: when that origin has another version of the object, the copy is replaced, and whoever
- * gives addresses looks again.
+ * Assigns addresses to a Service or a Pod in the store. The copy is stored under the origin of the
+ * object: when that origin puts a new version of the object, the version replaces the copy, and the
+ * allocator assigns the addresses again.
  */
 #include "store/give.h"
 

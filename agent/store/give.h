@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects with addresses that this agent has given, and no API has written into their status. */
+/*
+ * Objects with addresses that this agent has assigned, and that are not in their status in an API.
+ */
 #pragma once
 
 #include "base/net/ip.h"
@@ -7,18 +9,17 @@
 #include "store/store.h"
 
 /*
- * Puts a copy of a Service that counts in its place, with these addresses as those of its status;
- * what is of ipMode Proxy stays. `assigned`: all of them were given out of pools
- * (model/services/service.h). `unheeded`: what its status had instead, and why it was not given
- * (likewise); NULL: as it was. From there on they are planned with as if the source had said them.
- * Returns as store_put().
+ * Replaces an effective Service by a copy with these addresses in its status; addresses of ipMode
+ * Proxy stay. `assigned`: all of them were allocated from pools (model/services/service.h).
+ * `unheeded`: what its status had instead, and why that was not assigned (likewise); NULL:
+ * unchanged. Planners treat the addresses as if they came from the source. Returns as store_put().
  */
 int store_give(struct store *store, const struct service *service, const struct ip *ips,
                size_t count, bool assigned, const char *unheeded);
 
-/* Puts a copy of it in its place with these of its addresses marked as kept; likewise. */
+/* Replaces a Service by a copy with these of its addresses marked as kept; likewise. */
 int store_keep(struct store *store, const struct service *service, const struct ip *kept,
                size_t count);
 
-/* Puts a copy of a Pod that counts in its place, with these as its addresses; likewise. */
+/* Replaces an effective Pod by a copy with these addresses; likewise. */
 int store_give_pod(struct store *store, const struct pod *pod, const ip_list *ips);

@@ -2,12 +2,12 @@
 /*
  * The indexes of the store; see index.h.
  *
- * Almost every address belongs to one service, so a group of one needs no array. Groups hold
+ * Almost every address belongs to one Service, so a group of one needs no array. Groups hold
  * pointers as `const void *`, so that callers can borrow them as arrays of their own type.
  *
- * An update first makes room in every group of the new object, which is all that can fail, then
- * moves pointers, then drops the groups that became empty. Groups are hashed with a random key,
- * because addresses and names come from whoever may create a Service.
+ * An update first reserves space in every group of the new object, which is the only step that can
+ * fail, then moves pointers, then frees the groups that became empty. Groups are hashed with a
+ * random key, since every user with the right to create a Service can choose addresses and names.
  */
 #include "store/index.h"
 
@@ -23,7 +23,7 @@ struct group {
     struct map_node node;
     uint32_t count;
     union {
-        const void *one;   /* shift 0: room for one */
+        const void *one;   /* shift 0: the only object */
         const void **many; /* room for 1 << shift */
     };
     uint16_t key_size;
@@ -75,7 +75,7 @@ static void group_free(struct group *group)
     free(group);
 }
 
-/* Gives a group room for 1 << shift objects, of which it has no more already. */
+/* Resizes a group to 1 << shift objects; it has no more than that. */
 static int group_resize(struct group *group, uint8_t shift)
 {
     const void **items = NULL;
@@ -96,7 +96,7 @@ static int group_resize(struct group *group, uint8_t shift)
     return 0;
 }
 
-/* The place of an object, or where it would have to stand; true if it is there. */
+/* The place of an object in its group, or where to insert it; true if it is there. */
 static bool group_place(const struct index *index, struct group *group, const struct object *object,
                         uint32_t *ret_place)
 {
@@ -130,7 +130,7 @@ static bool next_key(const struct index *index, const struct object *object, siz
     return false;
 }
 
-/* Makes sure that `after` can join each of its groups once `before` has left. */
+/* Reserves space for `after` in each of its groups, as it is after `before` is removed. */
 static int make_room(struct index *index, const struct object *before, const struct object *after)
 {
     struct index_key key;
@@ -176,7 +176,7 @@ static void join(struct index *index, const struct object *after)
     }
 }
 
-/* Gives memory back where the object's groups have become smaller. */
+/* Frees memory where the object's groups have become smaller. */
 static void tidy(struct index *index, const struct object *object)
 {
     struct index_key key;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which objects carry a key: the Services of an address, the slices of a Service. Private to
- * store/; which indexes there are says index_table.h.
+ * Which objects have a key: the Services of an address, the slices of a Service. Private to store/;
+ * index_table.h lists the indexes.
  *
  * An object can have any number of keys; the objects of one key form a group, sorted. An index
- * borrows its objects and has to be told of every change of what counts.
+ * borrows its objects and must be updated with every change of an effective object.
  */
 #pragma once
 
@@ -34,11 +34,11 @@ struct index {
 };
 
 /*
- * `after` takes the place of `before`; NULL: there is none. In time proportional to their keys, in
- * two steps, since several indexes must follow one object: index_prepare() is all that can fail and
- * leaves the groups as they are, index_commit() is the rest. A preparation that is not wanted any
- * more is abandoned; one that failed has cleaned up after itself. index_prepare() returns 0 or
- * -ENOMEM, and can't fail where `after` is NULL.
+ * Replaces `before` by `after`; NULL: none. Takes time proportional to the number of their keys.
+ * There are two steps, since several indexes must follow one object: index_prepare() does all that
+ * can fail and leaves the groups unchanged, index_commit() does the rest. index_abandon() undoes a
+ * preparation that is not needed; one that failed has cleaned up after itself. index_prepare()
+ * returns 0 or -ENOMEM, and can't fail where `after` is NULL.
  */
 int index_prepare(struct index *index, const struct object *before, const struct object *after);
 void index_commit(struct index *index, const struct object *before, const struct object *after);
@@ -48,7 +48,7 @@ void index_abandon(struct index *index, const struct object *after);
 const void *const *index_find(const struct index *index, const struct index_key *key,
                               size_t *ret_count);
 
-/* The bytes of every key in use, in an order that means nothing; NULL at the end. */
+/* The bytes of every key in use, in no particular order; NULL at the end. */
 const void *index_next(const struct index *index, size_t *cursor);
 
 void index_done(struct index *index);

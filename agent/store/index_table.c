@@ -2,9 +2,9 @@
 /*
  * The table of the store's indexes; see index_table.h.
  *
- * Keys are compared and hashed as bytes, so each is built without padding and in one way only. A
- * node port stands in network order behind its protocol; the two names of a slice's Service are
- * told apart by the NUL between them, and so are those of an Egress.
+ * Keys are compared and hashed as bytes, so each has one representation, without padding. A node
+ * port is in network byte order after its protocol; namespace and name of a slice's Service are
+ * separated by a NUL, and so are those of an Egress.
  */
 #include "store/index_table.h"
 
@@ -79,7 +79,7 @@ static bool node_address(const struct object *object, size_t i, struct index_key
     return true;
 }
 
-/* What is in the host's network has its Node's address, and who has finished has none any more. */
+/* A pod in the host's network has its Node's address, and a finished pod has none. */
 static bool pod_address(const struct object *object, size_t i, struct index_key *ret_key)
 {
     const struct pod *pod = to_pod(object);
@@ -99,7 +99,7 @@ static bool pod_egress(const struct object *object, size_t i, struct index_key *
     return true;
 }
 
-/* Those that we make of Endpoints come last: store_slices_of() leaves them out behind others. */
+/* Slices made from Endpoints come last: store_slices_of() omits them after others. */
 static int slice_order(const struct object *a, const struct object *b)
 {
     const bool left = to_endpoint_slice(a)->source == SLICE_ENDPOINTS;

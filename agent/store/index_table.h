@@ -30,15 +30,18 @@ struct index_table {
 struct index_table index_table_new(const uint8_t seed[static 16]);
 
 /*
- * `after` takes the place of `before` in every index of its kind; NULL: there is none. Returns 0,
- * or -ENOMEM with all indexes unchanged. Can't fail where `after` is NULL.
+ * Replaces `before` by `after` in every index of its kind; NULL: none. Returns 0, or -ENOMEM with
+ * all indexes unchanged. Can't fail where `after` is NULL.
  */
 int index_table_update(struct index_table *table, enum kind kind, const struct object *before,
                        const struct object *after);
 
 void index_table_done(struct index_table *table);
 
-/* The keys to look for. The last is false if the names are longer than any Service's can be. */
+/*
+ * The keys for lookups. The last function returns false if the names are longer than any Service's
+ * can be.
+ */
 struct index_key index_key_of_ip(const struct ip *ip);
 struct index_key index_key_of_node_port(enum protocol protocol, uint16_t node_port);
 bool index_key_of_names(const char *namespace, const char *name, struct index_key *ret_key);

@@ -8,7 +8,7 @@
 #include "faults/raise.h"
 #include "model/services/endpoint_slice.h"
 
-/* The slice that is in their way, if this is the first of its Service that is left out. */
+/* The slice that takes precedence, if this is the first slice of its Service that is left out. */
 static const struct endpoint_slice *rival_of(const struct store *store,
                                              const struct endpoint_slice *slice)
 {

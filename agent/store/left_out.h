@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Endpoints that count for nothing beside EndpointSlices of the same Service. */
+/* Faults for Endpoints that are ignored because their Service has EndpointSlices. */
 #pragma once
 
 #include "base/fault.h"
@@ -7,6 +7,6 @@
 
 /*
  * Adds a fault for each. None where the slices mirror the Endpoints, as in a dump of a cluster:
- * both say the same.
+ * both have the same content.
  */
 void store_left_out_faults(const struct store *store, struct faults *faults);

@@ -2,9 +2,9 @@
 /*
  * The hash map of the store; see map.h.
  *
- * A quarter of the slots or more is always free. Removal moves later nodes of the same run back
- * instead of leaving tombstones, so that years of churn don't slow look-ups down. The table
- * shrinks with its content, unless memory for that is lacking: then it simply stays large.
+ * At least a quarter of the slots is always free. Removal moves later nodes of the same run back
+ * instead of leaving tombstones, so that long churn does not slow lookups down. The table shrinks
+ * with its content; if the allocation for that fails, it keeps its size.
  */
 #include "store/map.h"
 
@@ -63,7 +63,10 @@ void map_add(struct map *map, struct map_node *node)
     map->count++;
 }
 
-/* Fills the hole with the next node of the run that may stand there, and so on. */
+/*
+ * Moves the next node of the run that may be there into the hole, and repeats this for the new
+ * hole.
+ */
 static void close_hole(struct map *map, size_t hole)
 {
     for (size_t at = after(map, hole); map->slots[at]; at = after(map, at)) {

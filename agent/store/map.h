@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash map of nodes that live elsewhere: open addressing with linear probing, pointers only.
- * A node begins with its hash. Private to store/.
+ * A hash map of pointers to nodes that the caller owns: open addressing with linear probing. A node
+ * begins with its hash. Private to store/.
  *
- * Making room and adding are separate, so that a change of several maps can be prepared whole and
- * then done without a step that could fail.
+ * Reserving and adding are separate, so that a change of several maps can be prepared and then made
+ * without a step that could fail.
  */
 #pragma once
 
@@ -23,18 +23,18 @@ struct map {
 
 typedef bool (*map_equal_fn)(const struct map_node *node, const void *key);
 
-/* The node of this hash for which `equal` says yes, or NULL. */
+/* The node of this hash for which `equal` returns true, or NULL. */
 struct map_node *map_find(const struct map *map, uint32_t hash, map_equal_fn equal,
                           const void *key);
 
 /* Makes room for one more node. Returns 0 or -ENOMEM. */
 int map_reserve(struct map *map);
 
-/* Puts a node in that is not there yet, after map_reserve(). Takes out one that is there. */
+/* Adds a node that is not in the map, after map_reserve(). Removes one that is in the map. */
 void map_add(struct map *map, struct map_node *node);
 void map_remove(struct map *map, const struct map_node *node);
 
-/* Every node, in an order that means nothing; the map must not change meanwhile. */
+/* Every node, in no particular order; the map must not change during the iteration. */
 struct map_node *map_next(const struct map *map, size_t *cursor);
 
 void map_done(struct map *map);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The store: what is known now, and what has changed.
+ * The store: the current objects, and the changes.
  *
- * Each key has an entry (entry.h); the indexes (index_table.h) hold what counts. A key whose
- * content came back to what it was when changes were last taken is not dirty any more.
+ * Each key has an entry (entry.h); the indexes (index_table.h) hold the effective objects. A key
+ * whose content is again what it was when changes were last taken is no longer dirty.
  *
- * Every operation prepares what needs memory, then does what can't fail: a put that returns -ENOMEM
- * has changed nothing. Nothing a caller sees depends on the order of puts or on the random hash
- * key: groups are sorted, lists and changes are sorted when asked for.
+ * Every operation first allocates, then does the steps that can't fail: a put that returns -ENOMEM
+ * has changed nothing. Results do not depend on the order of puts or on the random hash key: groups
+ * are sorted, lists and changes are sorted when they are read.
  */
 #include "store/store.h"
 
@@ -31,7 +31,7 @@ struct store {
     uint8_t seed[16];
     struct map entries[KIND_COUNT];
     size_t counts[KIND_COUNT]; /* keys that have an object */
-    size_t endpoints;          /* slices that count and are made of Endpoints */
+    size_t endpoints;          /* effective slices made from Endpoints */
     struct index_table indexes;
     struct entry_list dirty;
     size_t dirty_count;
@@ -39,7 +39,7 @@ struct store {
     uint64_t version;
 };
 
-/* Forgets an entry that has nothing more to say. */
+/* Removes and frees an entry that has no object and no change. */
 static void entry_retire(struct store *store, struct entry *entry, enum kind kind)
 {
     if (entry->offers || entry->dirty)
@@ -59,7 +59,7 @@ static bool is_endpoints(const struct object *object)
            to_endpoint_slice(object)->source == SLICE_ENDPOINTS;
 }
 
-/* What counts has become another object; returns 1 if it also says something else. */
+/* Records that another object is effective; returns 1 if its content differs. */
 static int note_change(struct store *store, struct entry *entry, struct object *before)
 {
     const struct object *after = entry_winner(entry);
@@ -84,7 +84,7 @@ static int note_change(struct store *store, struct entry *entry, struct object *
     return 1;
 }
 
-/* Frees an object that its origin has given up, unless it is still kept as what counted before. */
+/* Frees an object that its origin has dropped, unless the entry still holds it as `before`. */
 static void release(const struct entry *entry, struct object *object)
 {
     if (object != entry->before)
@@ -119,7 +119,7 @@ void store_free(struct store *store)
     free(store);
 }
 
-/* Puts an object of an origin that knows the key already. */
+/* Puts an object of an origin that already has the key. */
 static int replace(struct store *store, struct entry *entry, struct offer *offer,
                    struct object *object)
 {
@@ -386,7 +386,7 @@ void store_changes_done(struct store *store)
         enum kind kind = entry_sample(entry)->kind;
         LIST_REMOVE(entry, dirty_link);
         entry->dirty = false;
-        if (!entry->offers) /* its key is that of the object that goes */
+        if (!entry->offers) /* its key is in the object that is freed next */
             map_remove(&store->entries[kind], &entry->node);
         entry_drop_before(entry);
         if (!entry->offers)
