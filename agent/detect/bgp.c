@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * BGP sessions, as BIRD tells of them.
+ * Faults of BGP sessions, by BIRD's status.
  *
- * That a session is down is held by the age that BIRD tells of its state, which outlives an agent,
- * and not by the column of the row.
+ * A session that is down is held by the age of its state that BIRD reports, which survives a
+ * restart of the agent, and not by `hold_ms` of the row.
  */
 #include "detect/bgp.h"
 
@@ -56,7 +56,7 @@ static void session_fault(const struct bgp_peer *peer, struct faults *faults)
         down_fault(peer, place, faults);
 }
 
-/* Connecting, with nothing that has failed yet: as after a restart of BIRD. */
+/* Connecting, without a failure so far: as after a restart of BIRD. */
 static bool may_come_up(const struct bgp_peer *peer, int64_t wall_ms)
 {
     int64_t age_ms = wall_ms - peer->since_wall_ms;
@@ -72,7 +72,9 @@ static bool has_session(const struct bird_status *bird, const char *name)
     return false;
 }
 
-/* Without it BIRD knows no interface, and ends each session with "Neighbor lost". */
+/*
+ * Without its device protocol BIRD sees no interface, and closes each session with "Neighbor lost".
+ */
 static void device_fault(const struct bird_status *bird, struct faults *faults)
 {
     if (*bird->device_down)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The memory of one detector; see detection.h. */
+/* The state of one detector; see detection.h. */
 #include "detect/detection.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static struct detected *find(struct detection *detection, const struct fault *fa
     return NULL;
 }
 
-/* Enters what is seen, with the words of now; there is room. */
+/* Adds or updates a fault that was found, with its current message; space is reserved. */
 static void enter(struct detection *detection, struct fault *fault)
 {
     struct detected *detected = find(detection, fault);
@@ -29,7 +29,7 @@ static void enter(struct detection *detection, struct fault *fault)
     *fault = (struct fault){ 0 };
 }
 
-/* Returns whether the fault is still to be remembered. */
+/* Returns whether the fault is to be kept. */
 static bool settle(struct detected *detected, const struct detector *detector, int64_t now_ms)
 {
     if (detected->again != detected->seen)

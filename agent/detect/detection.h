@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one detector has seen, and since when: the memory behind the columns `hold` and `linger` of
- * its row. Faults are told apart by code, place and key arguments; other arguments may change while
- * one is held. Pure: the time is given.
+ * The faults that one detector has found, and since when: the state for the columns `hold_ms` and
+ * `linger_ms` of its row. Faults are identified by code, place and key arguments; other arguments
+ * may change while a fault holds. Pure: the time is an argument.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 
 struct detected {
     struct fault fault;
-    bool seen;     /* the last time that the detector was asked */
+    bool seen;     /* in the last run of the detector */
     bool again;    /* scratch of detection_run() */
-    bool raised;   /* it was seen for long enough, and is not cleared */
-    int64_t at_ms; /* monotonic: `seen` is what it is since then */
+    bool raised;   /* it was seen for at least `hold_ms`, and is not cleared */
+    int64_t at_ms; /* monotonic: when `seen` last changed */
 };
 
 /* Empty: all 0. */
@@ -24,20 +24,21 @@ struct detection {
 };
 
 /*
- * Asks the detector, and takes what it sees now. Returns 0, or -ENOMEM (also where its list is
- * incomplete) with everything as it was.
+ * Runs the detector and records its faults. Returns 0, or -ENOMEM (also where the list of faults is
+ * incomplete) with the state unchanged.
  */
 int detection_run(struct detection *detection, const struct detector *detector,
                   const struct detector_facts *facts, int64_t now_ms);
 
-/* The detector would see the same as before, and time has passed. */
+/*
+ * Updates the state for the time that has passed, where the detector would find the same as before.
+ */
 void detection_pass(struct detection *detection, const struct detector *detector, int64_t now_ms);
 
-/* Adds copies of the faults that hold. */
+/* Adds copies of the faults that are raised. */
 void detection_report(const struct detection *detection, struct faults *faults);
 
-/* When detection_run() changes something though the detector sees the same, monotonic; INT64_MAX:
- * never. */
+/* When the state changes next while the detector finds the same, monotonic; INT64_MAX: never. */
 int64_t detection_due_ms(const struct detection *detection, const struct detector *detector);
 
 void detection_done(struct detection *detection);

@@ -2,11 +2,10 @@
 /*
  * A detector: one judgement about facts, as a row of a table.
  *
- * The function is pure: no system call, no clock, no log. It adds the faults that the facts show at
- * this moment. How long a fault has to be seen before it is raised, and how long it stays when it
- * is seen no more, are columns of the row (detection.h). agentd runs the rows of its tables
- * (engine/detectors/), and `agentctl doctor` asks single ones, with the same facts and the same
- * words.
+ * The function is pure: no system call, no clock, no log. It adds the faults that the facts show
+ * now. How long a fault must be seen before it is raised, and how long it stays after it was last
+ * seen, are columns of the row (detection.h). agentd runs all rows (engine/detectors/), and
+ * `agentctl doctor` runs single ones, with the same facts and messages.
  *
  * How to add one: docs/contributing.md.
  */
@@ -17,18 +16,18 @@
 #include "faults/fault_type.h"
 
 struct detector {
-    const char *name;                      /* "tracking"; no other row has it */
-    const char *subsystem, *group;         /* of the book of faults */
-    const struct fault_type *const *codes; /* all that it raises: DETECTOR_CODES(...) */
-    unsigned facts;                        /* kinds of facts (enum fact_kind) that it judges by */
-    int64_t period_ms; /* how often agentd reads these, in steps of DETECTORS_PERIOD_MS; 0: who
-                        * learns the facts runs the row, at once */
-    int64_t hold_ms;   /* a fault is raised when it was seen for so long; 0: at once */
-    int64_t linger_ms; /* it is cleared when it was not seen for so long; 0: at once */
-    /* Whether agentd judges this at all; NULL: always. doctor does where its check is made. */
+    const char *name;                      /* "tracking"; unique */
+    const char *subsystem, *group;         /* of the fault book */
+    const struct fault_type *const *codes; /* all codes that it raises: DETECTOR_CODES(...) */
+    unsigned facts;                        /* kinds of facts (enum fact_kind) that it uses */
+    int64_t period_ms; /* how often agentd reads these, in steps of DETECTORS_PERIOD_MS; 0: the
+                          reader of the facts runs the row at once */
+    int64_t hold_ms;   /* a fault is raised when it was seen for this long; 0: at once */
+    int64_t linger_ms; /* it is cleared when it was not seen for this long; 0: at once */
+    /* Whether agentd runs the row; NULL: always. doctor runs it whenever its check runs. */
     bool (*wanted)(const struct config *config);
     void (*detect)(const struct detector_facts *facts, struct faults *faults);
-    /* With FACT_OBJECTS: whether a changed object may alter what it finds. */
+    /* With FACT_OBJECTS: whether a changed object may alter the result. */
     bool (*touched)(const struct detector_facts *facts, const struct change *change);
     /* With FACT_SERVICE: adds the fault that says how many more there are. */
     void (*rest)(int64_t count, struct faults *faults);
@@ -36,7 +35,7 @@ struct detector {
 
 enum { DETECTORS_PERIOD_MS = 1000, SERVICE_DETECTORS = 3 };
 
-enum { DETECTOR_UNITS_TOLD = 32 }; /* that are told by name; of the others the number is */
+enum { DETECTOR_UNITS_TOLD = 32 }; /* that are reported by name; the others are counted */
 
 #define DETECTOR_CODES(...) ((const struct fault_type *const[]){ __VA_ARGS__, NULL })
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What detectors judge by: values that somebody else has read. A kind of fact that was not read, or
- * that this host does not have, says so, and no detector judges it.
+ * The facts that detectors use: values that the caller has read. A kind of fact that was not read,
+ * or that this host does not have, is marked so, and no detector uses it.
  */
 #pragma once
 
@@ -13,12 +13,15 @@
 #include "status/bird_status.h"
 #include "store/store.h"
 
-/* Kinds of facts: read from the kernel (apply/host_facts.h), or by whom the kind names. */
+/*
+ * Kinds of facts: read from the kernel (apply/host_facts.h), or by the program part that the kind
+ * names.
+ */
 enum fact_kind {
     FACT_TRACKING = 1 << 0,
-    FACT_BIRD = 1 << 1,     /* by who polls BIRD */
-    FACT_SETTINGS = 1 << 2, /* by who asks, for the families that it names: no row has a period */
-    FACT_FIREWALL = 1 << 3, /* by who reads the chains of nftables */
+    FACT_BIRD = 1 << 1,     /* by the poller of BIRD */
+    FACT_SETTINGS = 1 << 2, /* by the caller, for the families it names: no row has a period */
+    FACT_FIREWALL = 1 << 3, /* by the reader of nftables' chains */
     FACT_OBJECTS = 1 << 4,  /* in each pass: the store, and this node's interfaces */
     FACT_SERVICE = 1 << 5,  /* in each pass that touches it: one Service, and the store */
 };
@@ -27,22 +30,24 @@ enum fact_kind {
 struct tracking_facts {
     bool known; /* this kernel tracks connections */
     int64_t count, most;
-    bool helpers; /* are chosen by port, without a rule that names them */
+    bool helpers; /* are assigned by port, without a rule that names them */
 };
 
-/* Settings of the kernel; one that can't be read counts as it should be. */
+/* Settings of the kernel; one that can't be read counts as correct. */
 struct setting_facts {
-    bool v4, v6; /* families that this node has; given, not read: the others are not judged */
+    bool v4, v6; /* families that this node has; set by the caller, not read: the others are not
+                    checked */
     bool forwards_v4, forwards_v6;
-    bool accepts_local; /* on the loopback, what has a source of this node's own */
+    bool accepts_local; /* accept_local on the loopback: packets with a source address of this node
+                         */
     bool svc0_has_v6;
 };
 
 struct firewall_facts {
-    const char *drop_chain; /* the first of others that drops what it does not accept; "": none */
+    const char *drop_chain; /* the first foreign chain with policy drop; "": none */
 };
 
-/* Which Services have a say in conflicts, by what the detector found last; it is its own. */
+/* Which Services matter for conflicts, as the detector found last; private to the detector. */
 struct conflict_scope {
     prefix_list own; /* this node's networks */
     bool unowned;    /* ClusterIPs are outside: any Service */

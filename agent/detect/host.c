@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the kernel of this host has, and how it is set.
+ * Faults of this host's kernel: its tables and settings.
  *
- * Tracked connections: what goes through the stack is tracked where netfilter has rules that ask
- * for states. When the table is full, packets of new connections are dropped before any rule, and
- * only the kernel's log says so. The fill is not among the words, for it changes with each look.
+ * Connection tracking: packets that pass the stack are tracked where netfilter has rules on
+ * connection states. When the table is full, packets of new connections are dropped before any
+ * rule, and only the kernel's log reports it. The fill level is not in the message, since it
+ * changes with each check.
  *
- * accept_local: packets from the node itself to one of its node ports come back on the loopback
- * with the node's address as their source. Without this setting Linux drops them in IPv4 as forged.
- * The kernel uses the setting of "all" or of the interface. If a file does not exist, the kernel
- * lacks its protocol.
+ * accept_local: packets from the node itself to one of its node ports return on the loopback with
+ * the node's address as their source. Without this setting Linux drops them in IPv4 as martian. The
+ * kernel uses the setting of "all" or of the interface. If a file does not exist, the kernel lacks
+ * its protocol.
  */
 #include "base/clock.h"
 #include "base/ours.h"
@@ -58,7 +59,7 @@ static void detect_nat_settings(const struct detector_facts *facts, struct fault
         fault_raise(faults, "net.ipv4.conf.lo.accept_local", nat_local_not_accepted);
 }
 
-/* nftables asks each chain at a hook, and a drop is final. */
+/* nftables evaluates each chain at a hook, and a drop is final. */
 static void detect_overruled(const struct detector_facts *facts, struct faults *faults)
 {
     const char *chain = facts->firewall.drop_chain;

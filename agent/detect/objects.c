@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Objects that contradict each other, or this node. Conflicts: what other nodes or Services have of
- * this node's addresses and networks of pods, advertisements of nothing, networks that overlap. It
- * goes over all Nodes and blocks, if one of them changed, or a Service in one of this node's
- * networks did, or one outside of services.serviceCIDRs.
+ * Objects that contradict each other, or this node. Conflicts: other nodes or Services with
+ * addresses or pod networks of this node, advertisements that select nothing, networks that
+ * overlap. The detector checks all Nodes and blocks if one of them changed, or a Service in one of
+ * this node's networks, or a Service outside services.serviceCIDRs.
  */
 #include "detect/detector.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Services that wait for an address of a load balancer, and Services that lack what they need to be
- * served. Services that are another balancer's or another proxy's, and those of a node that
- * announces no addresses of load balancers, wait for nobody here.
+ * Services that wait for a load balancer address, and Services that lack something they need to be
+ * served. Excluded are Services of another load balancer class or another proxy, and all waiting
+ * Services on a node that announces no load balancer addresses.
  *
- * Who gives addresses needs a moment. Files that go together are written one after the other. In a
- * cluster pods are replaced meanwhile, of which the first may name its ports otherwise, and those
- * of a Node that was deleted are deleted a while later.
+ * The hold times have these reasons. An allocator needs some time. Related files are written one
+ * after the other. During a rollout the first new pod may name its ports differently. Pods of a
+ * deleted Node are deleted some time later.
  */
 #include "base/clock.h"
 #include "base/text.h"

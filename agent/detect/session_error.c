@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The words of an error, and what an operator does; %a the peer's address, %n BIRD's protocol. */
+/* Error text and remedy; %a: the peer's address, %n: BIRD's protocol. */
 static const struct {
     const char *words, *remedy;
 } remedies[] = {
