@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The judgement of bird_reach.h, from what BIRD said of its sessions in the last poll
- * (peer_export_of()). api/ and the health word ask it, so that none of them says "announced" of
- * what another says is heard by nobody.
+ * Implements bird_reach.h, from the sessions' state in the last poll of BIRD (peer_export_of()).
+ * All documents of api/ and the health status use it, so that "announced" is the same in all of
+ * them.
  */
 #include "status/bird_reach.h"
 
@@ -50,7 +50,7 @@ const char *reach_name(enum reach reach)
     return names[reach];
 }
 
-/* The first few sessions that do not send it, each with its reason. */
+/* Names the first few sessions that do not export it, each with its reason. */
 static void name_sessions(const struct bird_status *bird, const struct prefix *prefix,
                           struct text *out)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Questions about BIRD that more than one document asks.
+ * Queries of BIRD's state that several documents share.
  *
- * That a route is exported is concluded, not seen: BIRD is asked for how many it exports, and for
- * those that its filters keep back, which is short. The conclusion needs BIRD to have learned every
- * route of the family, so it is withheld while the counts differ.
+ * That a route is exported is inferred, not observed: the agent reads the number of exported routes
+ * from BIRD, and the list of filtered ones, which is short. The inference requires that BIRD has
+ * learned every route of the family; while the counts differ, the result is unknown.
  */
 #include "status/bird_status.h"
 
@@ -42,7 +42,7 @@ enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp
     if (vec_find(&peer->networks, prefix, prefix_item_cmp))
         return PEER_FILTERED;
     if (peer->limited || bird_hidden(bird, peer) > 0)
-        return PEER_UNKNOWN; /* which ones is not said */
+        return PEER_UNKNOWN; /* the filtered networks are not listed */
     if (!peer->listed || bird->learned[family] != bird->expected[family])
         return PEER_UNKNOWN;
     return PEER_EXPORTED;
@@ -78,7 +78,7 @@ bool bird_expects_none(const struct bird_status *bird)
     return bird->expect.set && bird->expect.count == 0 && bird->expect.name_count == 0;
 }
 
-/* Of a number of sessions none in particular: as long as there are enough, no one is missed. */
+/* With an expected number of sessions, none is expected by name while enough are up. */
 bool bird_expects(const struct bird_status *bird, const struct bgp_peer *peer)
 {
     const struct peer_expectation *expect = &bird->expect;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the controller says of itself: who leads, and how each job is. Written by controller/; read
- * by api. */
+/* The state of the controller: the leader, and each job. Written by controller/; read by api. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,20 +14,20 @@ enum { ELECTION_WORDS_MAX = 256 };
 
 struct election_status {
     const char *namespace, *name; /* of the Lease */
-    const char *identity;         /* of this controller's run, as it stands in the Lease */
+    const char *identity;         /* of this controller process, as in the Lease */
     bool leading;
-    bool seen;                       /* the Lease has been seen, or was found to be absent */
-    char holder[ELECTION_WORDS_MAX]; /* as it was seen last; "": nobody */
-    int64_t acquired_wall_ms;        /* by the holder's clock; 0: it does not say */
+    bool seen;                       /* the Lease was read, or does not exist */
+    char holder[ELECTION_WORDS_MAX]; /* as last read; "": none */
+    int64_t acquired_wall_ms;        /* by the holder's clock; 0: not set */
     int64_t renewed_wall_ms;         /* likewise */
-    int64_t transitions;             /* how often it has changed hands */
+    int64_t transitions;             /* changes of the holder (leaseTransitions) */
     uint64_t gained, lost;           /* by this controller since its start */
-    int64_t aged_mono_ms;            /* when the first look found a holder who had not renewed for
-                                        long: etcd may have been restored from a backup; 0: none */
-    char error[ELECTION_WORDS_MAX];  /* why the last attempt failed; "" */
+    int64_t aged_mono_ms; /* when the first read found a holder that had not renewed for long: etcd
+                             may have been restored from a backup; 0: no such holder */
+    char error[ELECTION_WORDS_MAX]; /* why the last attempt failed; "" */
 };
 
-/* What a job counts, by its own words: "pools", "requests". */
+/* A counter of a job, by name: "pools", "requests". */
 struct job_count {
     const char *name; /* static: part of the API */
     uint64_t value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The words for why egress drops or answers packets (bpf/egress_abi.h). They stand in JSON
- * documents and in labels of metrics: added to, never changed.
+ * The words for why egress drops or answers packets (bpf/egress_abi.h). They appear in JSON
+ * documents and in metric labels: they are added to, never changed.
  */
 #include "status/egress_status.h"
 
@@ -40,7 +40,7 @@ static const struct {
 };
 _Static_assert(ARRAY_SIZE(causes) == EGRESS_CAUSE_COUNT, "every cause has its words");
 
-/* What an older or newer program counted may be beyond what is known here. */
+/* A program of another version may count causes that are unknown here. */
 const char *egress_cause_name(enum egress_cause cause)
 {
     return cause < EGRESS_CAUSE_COUNT ? causes[cause].name : "unknown";

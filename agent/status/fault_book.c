@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The faults that hold now; the truth behind `agentctl faults`, the health of the agent, and the
- * log lines about faults that come and go.
+ * The current faults: the data of `agentctl faults`, of the agent's health, and of the log lines
+ * about faults that are raised and cleared.
  *
  * Source, apply and agentd replace groups; api reads; agentd watches and logs. The book owns its
- * faults: each is one allocation with its strings behind it, and the table is an array of pointers
- * in the order of the output, so that a group is one stretch of it.
+ * faults: each is one allocation followed by its strings, and the table is an array of pointers in
+ * the order of the output, so that a group is one contiguous range of it.
  *
- * A replacement happens in two steps. First everything that can fail: the new stretch is built,
- * sorted and rid of doubles, and the table grows. Then, without any failure possible, each new
- * fault takes over the time of its old twin, or of the same failed route with another reason, and
- * the stretches are exchanged. Hence -ENOMEM leaves the book as it was. Of two faults that differ
- * in the remedy only, the first in order of remedies stays, so that the order in which a producer
- * found them does not show.
+ * A replacement has two steps. The first does everything that can fail: the new range is built,
+ * sorted and deduplicated, and the table grows. The second can't fail: each new fault gets the time
+ * of the same fault in the old range, or of the same failed route with another reason, and the new
+ * range replaces the old one. Hence -ENOMEM leaves the book unchanged. Of two faults that differ
+ * only in the remedy, the first in order of remedies is kept, so that the result does not depend on
+ * the order in which a producer found them.
  */
 #include "status/fault_book.h"
 
@@ -26,7 +26,7 @@
 
 struct entry {
     struct known_fault fault;
-    /* Scratch of one replacement: it is in the other stretch as well, with another message. */
+    /* Scratch of one replacement: it is in the other range as well; with another message. */
     bool stays, changed;
     char strings[];
 };
@@ -64,7 +64,7 @@ const char *known_fault_code(const struct known_fault *fault)
     return fault->type ? fault->type->code : "";
 }
 
-/* 0 where both are one fault, whatever the words of one in the catalogue say. */
+/* 0 where both are the same fault; of a fault in the catalogue the message does not matter. */
 static int identity_cmp(const struct known_fault *a, const struct known_fault *b)
 {
     int r = group_cmp(a, b);
@@ -85,7 +85,7 @@ static int fault_cmp(const struct known_fault *a, const struct known_fault *b)
     return r != 0 ? r : strcmp(a->message, b->message);
 }
 
-/* For qsort(): twins in order of their remedies, none last. */
+/* For qsort(): equal faults in order of their remedies, those without a remedy last. */
 static int entry_cmp(const void *left, const void *right)
 {
     const struct known_fault *a = &(*(struct entry *const *)left)->fault;
@@ -152,7 +152,7 @@ static void drop_doubles(struct entries *entries)
     entries->list.count = kept;
 }
 
-/* Fills the new stretch of a group; `group` carries what all its faults share. */
+/* Fills the new range of a group; `group` has the fields that all its faults share. */
 static int build(const struct known_fault *group, const struct faults *faults,
                  struct entries *entries)
 {
@@ -182,7 +182,7 @@ static int build(const struct known_fault *group, const struct faults *faults,
     return 0;
 }
 
-/* The index of the group's first fault or, with `past`, of the first one behind the group. */
+/* The index of the group's first fault or, with `past`, of the first one after the group. */
 static size_t group_bound(const struct entries *known, const struct known_fault *group, bool past)
 {
     size_t low = 0, high = known->list.count;
@@ -197,14 +197,14 @@ static size_t group_bound(const struct entries *known, const struct known_fault 
     return low;
 }
 
-/* The words before the first ": ", behind which a reason stands. */
+/* The length of the message before the first ": ", which the reason follows. */
 static size_t failed_route_length(const char *message)
 {
     const char *colon = strstr(message, ": ");
     return colon ? (size_t)(colon - message) : strlen(message);
 }
 
-/* The same failed route at the same place, of which only the reason has other words now. */
+/* Whether both are the same failed route at the same place, with different reasons. */
 static bool is_same_failed_route(const struct known_fault *a, const struct known_fault *b)
 {
     size_t length = failed_route_length(a->message);
@@ -213,8 +213,8 @@ static bool is_same_failed_route(const struct known_fault *a, const struct known
 }
 
 /*
- * A fault with a new reason holds since the first did. Those of one failed route stand together,
- * for they begin with the same words.
+ * A fault with a new reason keeps the time of the first. Faults of one failed route are adjacent,
+ * since their messages begin with the same words.
  */
 static void keep_times(const struct entries *old, struct entries *fresh)
 {
@@ -232,7 +232,7 @@ static void keep_times(const struct entries *old, struct entries *fresh)
     }
 }
 
-/* Pairs the entries of both stretches that are one fault; the new ones have the old ones' time. */
+/* Pairs the entries of both ranges that are the same fault; the new ones get the old ones' time. */
 static void match(struct entries *old, struct entries *fresh)
 {
     for (size_t i = 0; i < old->list.count; i++)
@@ -251,7 +251,7 @@ static void match(struct entries *old, struct entries *fresh)
     }
 }
 
-/* Puts `fresh` where `old_count` entries stand from `first` on; room is reserved. */
+/* Replaces `old_count` entries from `first` on by `fresh`; space is reserved. */
 static void splice(struct entries *known, size_t first, size_t old_count,
                    const struct entries *fresh)
 {
@@ -278,7 +278,7 @@ static void report_cleared(const struct fault_book *book, const struct entries *
             notify(book, FAULT_CLEARED, old->list.items[i]);
 }
 
-/* Returns how many are new. The mark goes: an entry is compared again with the next replacement. */
+/* Returns the number of new faults. Clears `changed`: the next replacement compares again. */
 static int report_fresh(const struct fault_book *book, const struct entries *fresh)
 {
     int raised = 0;
@@ -339,7 +339,7 @@ int fault_book_replace(struct fault_book *book, const char *subsystem, const cha
 
     report_cleared(book, &old);
     int raised = report_fresh(book, &fresh);
-    vec_done(&fresh.list); /* its entries are the book's now */
+    vec_done(&fresh.list); /* the book owns its entries now */
     return raised;
 }
 
@@ -363,7 +363,7 @@ const struct known_fault *fault_book_find(const struct fault_book *book, const c
     return found && group_cmp(found, &wanted) == 0 ? found : NULL;
 }
 
-/* `codes`: by ", ", as a row of the catalogue has them. */
+/* `codes`: separated by ", ", as in a row of the catalogue. */
 static bool has_code(const char *codes, const char *code)
 {
     const size_t length = strlen(code);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The faults that hold now, of all subsystems.
+ * The current faults of all subsystems.
  *
- * Producers say what holds for a group (a file, an object, a table) and replace what they said of
- * it before; a fault that is still there keeps the time since when it holds. An empty list clears.
- * Who wants to log each fault once watches the book.
+ * Producers report the faults of a group (a file, an object, a table), which replace the group's
+ * previous faults; a fault that is still present keeps the time since when it holds. An empty list
+ * clears the group. A logger registers a watcher to log each fault once.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct fault_book;
 struct known_fault {
     const char *subsystem; /* "manifests", "routes", "config", ... */
     const char *group;
-    const struct fault_type *type;        /* NULL: not in the catalogue yet */
-    const char *key;                      /* what beside type and place makes it this fault; "" */
+    const struct fault_type *type; /* NULL: not in the catalogue yet */
+    const char *key; /* the key arguments: with type and place they identify the fault; "" */
     const char *place, *message, *remedy; /* remedy may be NULL */
     int64_t since_wall_ms;
 };
@@ -33,22 +33,23 @@ DEFINE_CLEANUP(struct fault_book *, fault_book_free);
 enum fault_change { FAULT_RAISED, FAULT_CLEARED, FAULT_CHANGED };
 
 /*
- * Called after a replacement, when the book already says what holds now: for each fault that is
- * gone, then for each that is new or whose message is another one now. The fault is borrowed during
- * the call, which must not change the book. Freeing the book clears nothing.
+ * Called after a replacement, when the book already has the new faults: for each fault that is
+ * gone, then for each one that is new or whose message has changed. The fault is borrowed during
+ * the call, which must not change the book. No call is made when the book is freed.
  */
 typedef void (*fault_watcher)(enum fault_change change, const struct known_fault *fault,
                               void *context);
 
-/* One watcher at most; NULL ends it. */
+/* Registers the watcher, at most one; NULL removes it. */
 void fault_book_watch(struct fault_book *book, fault_watcher watcher, void *context);
 
 /*
  * Replaces the faults of (subsystem, group) by `faults`, which may be NULL or empty; everything is
- * copied. Faults of the catalogue are the same if subsystem, group, place, code and key arguments
- * are, whatever their words say now; others, if subsystem, group, place and message are. Of several
- * that are equal in every word one is kept. An incomplete list adds a fault that says so. Returns
- * the number of faults that are new, or -ENOMEM with the book unchanged.
+ * copied. Two faults of the catalogue are the same if subsystem, group, place, code and key
+ * arguments are equal, whatever their messages; other faults, if subsystem, group, place and
+ * message are equal. Of several that are equal in every field one is kept. An incomplete list adds
+ * a fault that reports this. Returns the number of faults that are new, or -ENOMEM with the book
+ * unchanged.
  */
 int fault_book_replace(struct fault_book *book, const char *subsystem, const char *group,
                        const struct faults *faults, int64_t wall_ms);
@@ -63,15 +64,15 @@ const struct known_fault *fault_book_find(const struct fault_book *book, const c
 
 /*
  * The fault from which this one of the book follows, by their rows of the catalogue, if both hold;
- * else NULL. Rows with one subject speak of the same thing, so their places must be equal; a cause
- * with another subject is of all that its effect may be of. Borrowed likewise.
+ * else NULL. Rows with the same subject are about the same object, so their places must be equal; a
+ * cause with another subject applies to every place of its effect. Borrowed likewise.
  */
 const struct known_fault *fault_book_cause(const struct fault_book *book,
                                            const struct known_fault *fault);
 
-/* What a fault weighs; one that is not in the catalogue yet is degraded. */
+/* The severity of a fault; one that is not in the catalogue yet is degraded. */
 enum fault_severity known_fault_severity(const struct known_fault *fault);
-/* The worst of all that hold; a notice where there is none. */
+/* The highest severity of all current faults; notice where there is none. */
 enum fault_severity fault_book_worst(const struct fault_book *book);
 /* Its code, or "". */
 const char *known_fault_code(const struct known_fault *fault);

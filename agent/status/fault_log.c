@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One line of the log for each fault that comes or goes; see fault_log.h. */
+/* Log lines of faults that are raised, changed or cleared; see fault_log.h. */
 #include "status/fault_log.h"
 
 #include "base/event.h"
@@ -10,7 +10,7 @@ static const enum log_level levels[FAULT_SEVERITIES] = {
     [FAULT_FAILED] = LOG_LEVEL_ERROR,
 };
 
-/* A field may stand twice in an entry: `journalctl MESSAGE_ID=` finds it by either id. */
+/* A journal entry may have a field twice: `journalctl MESSAGE_ID=` finds it by either id. */
 static void log_raised(const struct known_fault *fault)
 {
     const struct log_event *all = &event_fault_raised;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the firewall engine says of our table of nftables. */
+/* The state of our nftables table, by the firewall engine. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,9 +7,9 @@
 
 struct firewall_status {
     const char *mode;           /* "off", "mark", "accept": in force */
-    bool there;                 /* the table stands with what is wanted */
-    uint32_t openings, closed;  /* elements: ports that are opened; addresses otherwise closed */
+    bool there;                 /* the table exists with the wanted content */
+    uint32_t openings, closed;  /* elements: opened ports; addresses whose other ports are closed */
     uint64_t added, removed;    /* elements since the start */
-    uint64_t replaced, repairs; /* tables that were made anew; those because of a foreign change */
-    uint64_t opened_packets, closed_packets; /* as counted last, since the table was made */
+    uint64_t replaced, repairs; /* recreations of the table; those after a foreign change */
+    uint64_t opened_packets, closed_packets; /* as last counted, since the table was created */
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Histograms; the bounds are kube-proxy's, so that dashboards made for it go on working. */
+/*
+ * Histograms; the bounds are kube-proxy's, so that dashboards made for kube-proxy continue to work.
+ */
 #include "status/histogram.h"
 
 const struct histogram_scale histogram_sync = {

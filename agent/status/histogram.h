@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often something took how long: buckets with fixed bounds, as Prometheus has them. */
+/* Histograms of durations: buckets with fixed bounds, as in Prometheus. */
 #pragma once
 
 #include <stddef.h>
@@ -13,14 +13,14 @@ struct histogram_scale {
     uint32_t bounds_ms[HISTOGRAM_MAX_BOUNDS];
 };
 
-/* A histogram is used with one scale all its life. Zero is an empty one. */
+/* A histogram is always used with the same scale. All zero: empty. */
 struct histogram {
-    uint64_t counts[HISTOGRAM_MAX_BOUNDS + 1]; /* not cumulated; behind the last bound: all above */
+    uint64_t counts[HISTOGRAM_MAX_BOUNDS + 1]; /* not cumulative; last: all above the last bound */
     uint64_t sum_us;
 };
 
 /* 1 ms, doubled 14 times; 250 ms to 5 min: those of kube-proxy's metrics of the same meaning. */
 extern const struct histogram_scale histogram_sync, histogram_programming;
 
-/* Negative durations (clocks of two machines) count as none. */
+/* A negative duration (clocks of two machines) counts as 0. */
 void histogram_add(struct histogram *histogram, const struct histogram_scale *scale, int64_t us);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The words for what a kind's list and watch are at; see kube_status.h. */
+/* The words for the states of a kind's list and watch; see kube_status.h. */
 #include "status/kube_status.h"
 
 #include <string.h>

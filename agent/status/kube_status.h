@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the Kubernetes source knows of itself, kind by kind. Part of struct status. */
+/* The state of the Kubernetes source, by kind. Part of struct status. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +11,8 @@ enum { KUBE_KINDS_MAX = 24, KUBE_VERSION_MAX = 32 };
 enum kube_kind_state {
     KUBE_LISTING,
     KUBE_WATCHING,
-    KUBE_WAITING, /* to try again after a failure */
-    KUBE_ABSENT,  /* the API does not serve this kind, and is asked again later */
+    KUBE_WAITING, /* for the next attempt after a failure */
+    KUBE_ABSENT,  /* the API does not serve this kind; it is queried again later */
 };
 
 /* "watching": part of the API. */
@@ -21,27 +21,29 @@ const char *kube_kind_state_name(enum kube_kind_state state);
 struct kube_kind_status {
     const char *kind; /* "EndpointSlice"; static */
     enum kube_kind_state state;
-    bool synced;                             /* was listed whole, or is absent */
-    char resource_version[KUBE_VERSION_MAX]; /* where the watch stands; "" before the first list */
-    uint64_t lists;                          /* that came to their end */
+    bool synced;                             /* was listed completely, or is absent */
+    char resource_version[KUBE_VERSION_MAX]; /* position of the watch; "" before the first list */
+    uint64_t lists;                          /* completed lists */
     uint64_t reconnects;                     /* watches after the first one */
-    int64_t last_event_wall_ms;              /* the last word in a list or watch; 0: none */
+    int64_t last_event_wall_ms;              /* the last message in a list or watch; 0: none */
     char error[256];                         /* why the last attempt failed; "" if it did not */
     int64_t error_wall_ms;                   /* since when it has failed */
-    int64_t back_mono_ms; /* when it was last seen that etcd was restored from a backup; 0: never */
+    int64_t back_mono_ms; /* last detection of a restore of etcd from a backup; 0: never */
 };
 
 struct kube_status {
     struct kube_kind_status kinds[KUBE_KINDS_MAX];
-    size_t count; /* 0: the source is another */
+    size_t count; /* 0: another source is configured */
 };
 
-/* Whether the API said last that it has no such kind ("IPAddressPool"). */
+/* Whether the API does not serve this kind ("IPAddressPool"), by its last response. */
 bool kube_status_is_absent(const struct kube_status *status, const char *kind);
 
-/* Whether etcd was restored from a backup in the last minute, as far as this kind was asked for:
- * what is gone by that is no deletion. */
+/*
+ * Whether a restore of etcd from a backup was detected in the last minute, by requests for this
+ * kind: an object that is missing after it was not deleted.
+ */
 bool kube_status_went_back(const struct kube_status *status, const char *kind, int64_t now_ms);
 
-/* What to do where a definition is missing; of the file that has it. */
+/* The remedy for a missing CustomResourceDefinition; argument: the file that has it. */
 #define KUBE_DEFINITIONS_REMEDY "apply the definitions: kubectl apply -f deploy/kubernetes/"

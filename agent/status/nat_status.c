@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is counted of service NAT, and the values of nat_status.h that own memory.
+ * The counters of service NAT, and the values of nat_status.h that own memory.
  *
- * A counter of Prometheus must not fall, or rate() takes it for a restart and counts everything
- * once more. The kernel's table of refusals does fall, so that totals are sums of what each of its
- * entries has gained.
+ * A Prometheus counter must not decrease, or rate() takes the decrease for a restart and counts
+ * everything again. Entries of the kernel's table of refusals can decrease, so the totals are the
+ * sums of the increases of each entry.
  */
 #include "status/nat_status.h"
 
@@ -29,7 +29,9 @@ static int refusal_cmp(const void *left, const void *right)
     return r ? r : CMP(a->cause, b->cause);
 }
 
-/* An entry that has fallen is a new one: its id got another owner, or it was forgotten between. */
+/*
+ * An entry that has decreased is a new one: its id has another owner, or it was removed in between.
+ */
 static uint64_t gain(const nat_refusal_list *seen, const struct nat_refusal *now)
 {
     const struct nat_refusal *before = vec_find(seen, now, refusal_cmp);

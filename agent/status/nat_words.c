@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The words for what the NAT planner and program decide (bpf/abi.h). They stand in JSON documents,
- * in labels of metrics and in faults: added to, never changed.
+ * The words for the decisions of the NAT planner and program (bpf/abi.h). They appear in JSON
+ * documents, in metric labels and in faults: they are added to, never changed.
  */
 #include "status/nat_status.h"
 
@@ -35,7 +35,7 @@ static const struct {
 };
 _Static_assert(ARRAY_SIZE(causes) == NAT_CAUSE_COUNT, "every cause has its words");
 
-/* What an older or newer program counted may be beyond what is known here. */
+/* A program of another version may count causes that are unknown here. */
 const char *nat_cause_name(enum nat_cause cause)
 {
     return cause < NAT_CAUSE_COUNT ? causes[cause].name : "unknown";

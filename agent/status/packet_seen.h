@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A packet that a program has noted, for people: what NAT and egress refused last is told alike. */
+/* A packet that a program has recorded, for operators: the last one that NAT or egress refused. */
 #pragma once
 
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Refused writes; see refusals.h. Called by the controller's jobs of addresses and of egress. A
- * role that lacks a verb refuses the writes of ten thousand Services: who reads the faults is
- * helped by a hundred of them.
+ * Refused writes; see refusals.h. Called by the controller's jobs of addresses and of egress. If a
+ * role lacks a verb, the API may refuse the writes of ten thousand Services: a hundred faults are
+ * enough for an operator.
  */
 #include "status/refusals.h"
 
@@ -70,7 +70,7 @@ bool refusals_note(struct refusals *refusals, const char *place, const char *mes
     refusals_end(refusals, place);
     if (sorted_put(&refusals->rows, &row) < 0)
         return false;
-    row = (struct refusal){ 0 }; /* its strings are the table's now */
+    row = (struct refusal){ 0 }; /* the table owns its strings now */
     return refusals->changed = true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writes that the API refuses, by the object that they are about: for faults. Kept by a job
- * from answer to answer, so that what becomes of one object says nothing of another.
+ * The writes that the API refuses, by object, for faults. A job keeps them across responses, so
+ * that the result for one object does not affect another.
  */
 #pragma once
 
@@ -23,18 +23,20 @@ struct refusals {
 void refusals_init(struct refusals *refusals);
 void refusals_done(struct refusals *refusals);
 
-/* Notes that a write about an object ("Service shop/web") is refused; `remedy` may be NULL. All is
- * copied. Returns whether that is new. Without memory nothing is noted: it is told at the next try.
+/*
+ * Records that a write for an object ("Service shop/web") is refused; `remedy` may be NULL.
+ * Arguments are copied. Returns whether that is new. Without memory nothing is recorded until the
+ * next attempt.
  */
 bool refusals_note(struct refusals *refusals, const char *place, const char *message,
                    const char *remedy);
 
-/* It is not refused any more, or the object is gone. */
+/* Removes an object's refusal: a write succeeded, or the object is gone. */
 void refusals_end(struct refusals *refusals, const char *place);
 
 void refusals_clear(struct refusals *refusals);
 
-/* What is refused about an object, borrowed until the next change; NULL: nothing. */
+/* The refusal of an object, borrowed until the next change; NULL: none. */
 const struct refusal *refusals_find(const struct refusals *refusals, const char *place);
 
 static inline size_t refusals_count(const struct refusals *refusals)
@@ -42,5 +44,5 @@ static inline size_t refusals_count(const struct refusals *refusals)
     return refusals->rows.count;
 }
 
-/* A fault for each object, up to a bound, and one that says how many more there are. */
+/* Adds a fault for each object, up to a limit, and one with the number of the others. */
 void refusals_faults(struct refusals *refusals, struct faults *faults);

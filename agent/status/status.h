@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each subsystem says of itself. Written by source, apply and agentd; read by api. */
+/* The state of each subsystem. Written by source, apply and agentd; read by api. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,51 +16,53 @@
 #include "status/write_status.h"
 
 /*
- * A source of objects. Generations count what it has seen, so that `agentctl status --wait` can
- * tell when all that had been observed at the time of asking is applied.
+ * A source of objects. Generations count its events, so that `agentctl status --wait` can wait
+ * until all events observed at the time of the request are applied.
  */
 struct source_status {
     const char *name;             /* "manifests", "kubernetes" */
     const char *path;             /* the folder, or the address of the API */
-    bool synced;                  /* everything there at the start has been read once */
-    uint64_t observed_generation; /* rises with every event seen */
-    uint64_t applied_generation;  /* the highest one whose consequences stand in the kernel */
+    bool synced;                  /* everything that existed at the start has been read once */
+    uint64_t observed_generation; /* incremented with every event */
+    uint64_t applied_generation;  /* the highest one whose results are installed in the kernel */
     uint32_t files, broken_files, ignored_files;
-    uint32_t unknown_files;   /* broken, and never read well since the start */
-    uint64_t ignored_objects; /* of kinds that are not ours */
+    uint32_t unknown_files;   /* broken, and never read successfully since the start */
+    uint64_t ignored_objects; /* of kinds that are not used */
     int64_t last_event_wall_ms;
     struct kube_status kube; /* of the Kubernetes source */
 };
 
-/* The copy on disk of what the Kubernetes source knew last. */
+/* The copy on disk of the last objects of the Kubernetes source. */
 struct copy_status {
-    const char *path; /* NULL: none is kept, as the source is another */
+    const char *path; /* NULL: none is kept, since another source is configured */
     int64_t
         written_wall_ms;   /* the copy that is there; 0: there is none, or none that can be used */
-    int64_t as_of_wall_ms; /* up to when all that is in it was known to be so */
+    int64_t as_of_wall_ms; /* time up to which its content was current */
     uint64_t objects, bytes;
-    bool in_force; /* the source has not synced since the start: what the copy says is acted on */
+    bool in_force; /* the source has not synced since the start: the objects of the copy are used */
 };
 
-/* Addresses that the kernel announces, and nobody knows whose they are (pools/allocator.h): their
- * routes stay. */
+/*
+ * Addresses that are announced by routes in the kernel and belong to no known Service
+ * (pools/allocator.h): their routes stay.
+ */
 struct unowned_status {
     const struct sorted *ips; /* struct ip; NULL: there are none */
 };
 
 struct route_status {
-    bool complete; /* a full pass has been done since it was known what is wanted */
-    bool pending; /* a pass is about to run: what is wanted and what stands may differ until then */
+    bool complete; /* a full pass has been done since the objects are known */
+    bool pending;  /* a pass is due: wanted and installed routes may differ until then */
     uint32_t wanted, installed, foreign, blocked, refused;
     uint32_t announced, withheld, held, blocks;
     uint64_t added, replaced, deleted; /* operations since the start */
-    uint64_t repairs;                  /* those that undid someone else's change */
+    uint64_t repairs;                  /* those that undid a foreign change */
     uint64_t passes, full_passes;
     int64_t last_full_pass_wall_ms;
     int64_t last_full_pass_us; /* duration */
 };
 
-/* What was answered on services.healthz: 200, 503. */
+/* Responses of services.healthz: 200, 503. */
 struct health_answers {
     uint64_t ok, unavailable;
 };
@@ -78,7 +80,7 @@ struct status {
     int64_t started_wall_ms, started_mono_ms;
     const char *config_path;
     int64_t config_loaded_wall_ms;
-    bool config_refused; /* the file on disk is bad; an older one is in force */
+    bool config_refused; /* the file on disk is invalid; the previous one stays in use */
     struct source_status source;
     struct copy_status copy;
     struct route_status routes;
@@ -95,9 +97,9 @@ struct status {
 };
 
 /*
- * True if what the store holds may be taken for what is wanted: a Service read before its endpoints
- * would refuse everybody. What stands and nobody wants may be removed only when the source itself
- * has synced.
+ * True if the store's objects are complete enough to plan with: a Service read before its endpoints
+ * would refuse all connections. Installed state that no object wants may be removed only when the
+ * source itself has synced.
  */
 static inline bool status_is_known(const struct status *status)
 {
