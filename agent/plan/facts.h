@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What planners know of this node: its configuration, the objects, and what the kernel's mirror
- * shows. Every planner reads the same facts; what only one of them depends on is its own input
- * (struct route_inputs).
+ * The input of planners about this node: its configuration, the objects, and what the kernel's
+ * mirror shows. Every planner reads the same facts; input of a single planner is separate (struct
+ * route_inputs).
  *
  * The daemon makes the facts in engine/facts.c, once for all its engines. `agentctl plan` and tests
  * have store and config only, and leave out the rest.
@@ -18,12 +18,12 @@
 #include "store/store.h"
 
 /*
- * How this node's own packets to service addresses go while NAT is on: to svc0, where a program
- * takes them, with the node's address as their source.
+ * How this node's own packets to service addresses are routed while NAT is on: to svc0, where a
+ * program translates them, with the node's address as their source.
  */
 struct nat_svc0 {
     uint32_t ifindex; /* svc0's */
-    struct ip v4, v6; /* IP_NONE: none of that family, the kernel chooses */
+    struct ip v4, v6; /* IP_NONE: none of that family, the kernel selects one */
 };
 
 /* All borrowed; no planner changes any of it. */
@@ -35,8 +35,8 @@ struct node_facts {
     const struct sorted *link_addresses; /* struct link_address: of this node; NULL: not known */
     const struct sorted *links;          /* struct link; NULL: not known */
     const struct nat_svc0 *nat_svc0;     /* NULL: NAT is off, or svc0 is not there */
-    bool gateway_retires; /* it served Egresses until a moment ago: that none is left is no fault */
-    bool other_rules;     /* the kernel has ip rules beside its own three and ours */
-    /* This node's source address towards the default route: IPv4, IPv6; IP_NONE: none, unknown. */
+    bool gateway_retires; /* it served Egresses until recently: that none is left is no fault */
+    bool other_rules;     /* the kernel has ip rules other than its three default ones and ours */
+    /* This node's source address for the default route: IPv4, IPv6; IP_NONE: none, unknown. */
     struct ip default_source[2];
 };

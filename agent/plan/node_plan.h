@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that is planned for this node, as one value: routes, Services, what holds for all Services,
- * and egress.
+ * The whole plan of this node as one value: routes, Services, settings for all Services, and
+ * egress.
  *
- * The daemon keeps the same parts but for egress, which it does not program yet, each in its
- * engine, and brings them up to date with the functions that plan_node() is made of:
- * route_plan_update(), plan_nat_update() and plan_nat_settings(). What it does in between can't be
- * planned at once: svc0 must exist before routes lead there, and Services must be proved before
- * routes announce them. Both are inputs here.
+ * The daemon keeps the same parts except egress, which it does not program yet, each in its engine,
+ * and updates them with the functions that plan_node() is composed of: route_plan_update(),
+ * plan_nat_update() and plan_nat_settings(). Its steps in between can't be planned at once: svc0
+ * must exist before routes lead there, and Services must be proved before routes announce them.
+ * Both are inputs here.
  */
 #pragma once
 
@@ -26,9 +26,8 @@ void node_plan_init(struct node_plan *plan);
 void node_plan_done(struct node_plan *plan);
 
 /*
- * The whole plan from nothing. Faults come in this order: addresses, networks, Services, settings,
- * egress; while services.enabled is false nobody suffers from those of Services and settings, which
- * are then left out.
- * Returns 0, then the caller ends with node_plan_done(); or -ENOMEM.
+ * The whole plan from nothing. Faults are in this order: addresses, networks, Services, settings,
+ * egress; while services.enabled is false, those of Services and settings have no effect and are
+ * left out. Returns 0, then the caller frees it with node_plan_done(); or -ENOMEM.
  */
 int plan_node(const struct route_inputs *inputs, struct node_plan *ret_plan, struct faults *faults);

@@ -10,8 +10,8 @@
 
 /*
  * Appends the ClusterIPs of a family (IP_NONE: of both) that are this Service's, and no older
- * one's; the list is then sorted. Left out, and in nat_left_cluster_ips() only, are those that an
- * interface of this node has. Return 0 or -ENOMEM.
+ * one's; the list is then sorted. ClusterIPs that an interface of this node has are excluded;
+ * nat_left_cluster_ips() returns only those. Return 0 or -ENOMEM.
  */
 int nat_left_cluster_ips(const struct node_facts *facts, const struct service *service,
                          ip_list *list);
@@ -22,8 +22,8 @@ int nat_cluster_ips(const struct node_facts *facts, const struct service *servic
 int nat_ports(const struct service *service, struct nat_family *family);
 
 /*
- * Fills in the frontends of `family`, whose number and ports are filled in already; outcomes stay
- * empty. A node port that an older Service has is a fault. Returns 0 or -ENOMEM.
+ * Fills in the frontends of `family`, whose family and ports are set; outcomes stay empty. A node
+ * port that an older Service has is a fault. Returns 0 or -ENOMEM.
  */
 int nat_frontends(const struct node_facts *facts, const struct service *service,
                   struct nat_family *family, struct faults *faults);

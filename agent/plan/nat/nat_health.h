@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The health ports of Services (spec.healthCheckNodePort), for the load balancer in front: what is
- * wanted, as plain values. On which addresses they are served is nat.h's to say.
+ * The health ports of Services (spec.healthCheckNodePort), for external load balancers: the wanted
+ * ports as plain values. nat.h has the addresses on which they are served.
  *
- * As with kube-proxy the families know nothing of each other: who asks by IPv6 is told the count of
- * IPv6 endpoints. By a family that the Service does not have, it is told that of the other.
+ * As with kube-proxy the families are independent: a request by IPv6 returns the number of IPv6
+ * endpoints. By a family that the Service does not have, it returns the number of the other family.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "plan/nat/nat_table.h"
 
-enum { NAT_HEALTH_ABSENT = -1 }; /* the Service has not that family */
+enum { NAT_HEALTH_ABSENT = -1 }; /* the Service does not have that family */
 
 struct nat_health_port {
     const char *namespace, *name;
@@ -33,5 +33,5 @@ bool nat_health_of_row(const struct nat_row *row, struct nat_health_port *ret_po
 /* Those of all rows (struct nat_row *, sorted), in order. Returns 0 or -ENOMEM. */
 int nat_health_of_rows(const struct sorted *rows, nat_health_list *ret_list);
 
-/* What a client of a family (enum ip_family) is told. */
+/* The number that a client of a family (enum ip_family) gets. */
 uint32_t nat_health_count(const struct nat_health_port *port, uint8_t family);

@@ -6,7 +6,7 @@
 #include "model/services/service.h"
 #include "plan/nat/nat_table.h"
 
-/* The outcome for one kind of frontend and one origin, of a port whose sets are filled in. */
+/* The outcome for one kind of frontend and one origin, of a port whose sets are set. */
 struct nat_outcome nat_outcome(const struct config *config, const struct service *service,
                                const struct nat_port *port, enum nat_frontend_kind kind,
                                enum nat_origin origin);

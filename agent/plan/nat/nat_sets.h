@@ -6,7 +6,7 @@
 #include "plan/facts.h"
 #include "plan/nat/nat_table.h"
 
-/* Fills in both sets of a port of one family, and who serves. Returns 0 or -ENOMEM. */
+/* Fills in both sets of a port of one family, and the serving endpoints. Returns 0 or -ENOMEM. */
 int nat_port_sets(const struct node_facts *facts, const struct service *service,
                   const struct service_port *port, uint8_t family, struct nat_port *ret_port);
 

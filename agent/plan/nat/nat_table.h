@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Service NAT as plain values: what the planner wants, the maps hold, the views print. The words
- * (kinds, origins, acts, causes, sets) are bpf/abi.h's.
+ * Service NAT as plain values, for the planner, the maps and the views. Kinds, origins, acts,
+ * causes and sets are defined in bpf/abi.h.
  *
- * A row holds plain values in a defined order, whatever order the objects came in. What is judged
- * per packet is not in here: whether a source is in the source ranges (asked first, of the original
+ * A row has plain values in a defined order, independent of the order of the objects. Decisions per
+ * packet are not in here: whether a source is in the source ranges (checked first, for the original
  * destination), whether it is a pod (by nat_settings.pod_nets, before anything else: a node's
  * address inside them is a pod's), and hairpin (the chosen endpoint is the sender).
  */
@@ -35,13 +35,13 @@ struct nat_port {
     enum protocol protocol;
     uint16_t port, node_port;
     nat_endpoint_list sets[NAT_SETS];
-    /* All that serve, in a set or not: UDP flows to them go on, those to others end. */
+    /* All serving endpoints, in a set or not: UDP flows to them continue, those to others end. */
     nat_endpoint_list serving;
 };
 
 /* What happens to a new flow from one kind of source. */
 struct nat_outcome {
-    enum nat_act act; /* FORWARD, REJECT or DROP: PASS is for the program alone to say */
+    enum nat_act act; /* FORWARD, REJECT or DROP: only the program decides PASS */
     enum nat_cause cause;
     enum nat_set_kind set; /* where a forwarded flow goes */
     bool masquerade;       /* its source becomes the node's address */
@@ -66,8 +66,8 @@ struct nat_family {
     VEC(struct nat_port) ports;         /* as in the Service */
     VEC(struct nat_frontend) frontends; /* sorted */
     /*
-     * The ClusterIPs that are this Service's, sorted: no older Service has them. Ports that no
-     * Service has there are refused, whether or not one of the frontends above is on them.
+     * The ClusterIPs that are this Service's, sorted: no older Service has them. Other ports on
+     * them are refused, whether or not one of the frontends above uses the address.
      */
     ip_list cluster_ips;
     /* Sources that may use the Service's load balancer addresses, sorted; empty: all. */
@@ -75,9 +75,9 @@ struct nat_family {
 };
 
 /*
- * One Service that has frontends or ClusterIPs, or that another proxy serves: then it has no
- * family. `foreign` names the ClusterIPs whose packets are not ours: all of another proxy's, and
- * those that this node itself has. An allocation of its own, with all that it points to.
+ * One Service that has frontends or ClusterIPs, or that another proxy serves: in the latter case it
+ * has no family. `foreign` has the ClusterIPs whose packets are not translated: all of another
+ * proxy's, and those that this node itself has. One allocation, with all that it points to.
  */
 struct nat_row {
     char *namespace, *name;
@@ -96,14 +96,14 @@ DEFINE_CLEANUP(struct nat_row *, nat_row_free);
 int nat_row_cmp(const void *a, const void *b); /* of struct nat_row *const *: namespace, name */
 
 /*
- * What holds for all Services; part of the control map. Lists are sorted, nothing is in two. In a
- * family without a pod network, who comes in by a pod's interface is a pod.
+ * Settings for all Services; part of the control map. Lists are sorted and disjoint. In a family
+ * without a pod network, a sender behind a pod's interface is a pod.
  */
 struct nat_settings {
     const struct prefix *pod_nets, *service_nets;
     size_t pod_net_count, service_net_count;
     uint16_t snat_first, snat_last;
-    uint32_t timeouts_s[NAT_STATES];                       /* of a flow's silence */
+    uint32_t timeouts_s[NAT_STATES];                       /* idle timeouts of flows */
     uint32_t egress_timeouts_s[NAT_STATES], egress_icmp_s; /* of an egress gateway's flows */
     const struct ip *peers; /* the other Nodes' first InternalIPs, IPv4 first */
     size_t peer_count;
@@ -111,21 +111,21 @@ struct nat_settings {
     size_t own_block_count;
 };
 
-/* A program on an interface: what stands, or shall stand. */
+/* A program on an interface: attached, or to be attached. */
 struct nat_attachment {
     uint32_t ifindex;
-    uint32_t vrf; /* whose routes hold for what comes in; 0: those of the node */
+    uint32_t vrf; /* whose routes apply to incoming packets; 0: the node's */
     char name[16];
-    enum nat_hook hook; /* tells the direction, too */
+    enum nat_hook hook; /* has the direction, too */
     bool bare;          /* packets there have no Ethernet header */
-    bool by_route;      /* ... and it asks each one's route for its other end */
+    bool by_route;      /* ... and it takes its remote end from each packet's route */
     bool parent;        /* it may have macvlan or ipvlan children in pods */
 };
 
 int nat_attachment_cmp(const void *a, const void *b); /* ifindex, hook */
-/* Whether an interface has a program that translates replies as they come in. `list`: sorted. */
+/* Whether an interface has a program that translates incoming replies. `list`: sorted. */
 bool nat_sees_replies(const struct nat_attachment *list, size_t count, uint32_t ifindex);
-/* Whether an interface with programs is one that pods may be children of. `list`: sorted. */
+/* Whether an interface with programs may be the parent of pods' interfaces. `list`: sorted. */
 bool nat_may_be_parent(const struct nat_attachment *list, size_t count, uint32_t ifindex);
 
 typedef VEC(struct nat_attachment) nat_attachment_list; /* sorted */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of all Services: from nothing, and brought up to date by those that a change touches.
- * Both are one function, so that rows that were kept up to date equal rows planned from nothing.
+ * The rows of all Services: planned from nothing, or updated for the Services that a change
+ * affects. Both use one function, so that updated rows equal rows planned from nothing.
  */
 #pragma once
 
@@ -11,16 +11,16 @@
 struct nat_planned {
     struct nat_key key;
     struct nat_row *before; /* its row so far, borrowed; NULL: none */
-    struct nat_row *after;  /* its row now; whoever is told may take it. NULL: none */
-    struct faults faults;   /* all that is wrong with the plan of it, in place of what was */
+    struct nat_row *after;  /* its row now; the callback may take it. NULL: none */
+    struct faults faults;   /* all current faults of its plan */
 };
 
-/* Called for each Service. Anything but 0 ends the walk and is its result. */
+/* Called for each Service. A result other than 0 ends the iteration and is returned. */
 typedef int (*nat_planned_fn)(void *context, struct nat_planned *planned);
 
 /*
- * Plans Services again, in order of namespace and name, one at a time: with `all` each that is
- * there or has a row, else those of `keys`. `keys` is sorted, loses duplicates and, with `all`,
+ * Plans Services again, in order of namespace and name, one at a time: with `all` each one that
+ * exists or has a row, else those of `keys`. `keys` is sorted, loses duplicates and, with `all`,
  * gains keys that are borrowed from objects and rows. `rows` (struct nat_row *, sorted) is only
  * read while this runs. Returns 0, -ENOMEM, or what `each` returned.
  */

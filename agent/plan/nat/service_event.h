@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the owner of a Service can mend, and is therefore told by a Kubernetes Event; pure.
+ * Faults that the owner of a Service can fix, and that are reported by a Kubernetes Event; pure.
  *
  * Every node that sees the same cause plans the same Event under the same name, so that the cluster
- * has it once. A cause that changes (another port, another owner of it) has another name.
+ * has one Event. A changed cause (another port, another owner of it) has another name.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "plan/facts.h"
 
 enum service_event_cause {
-    EVENT_EXTERNAL_IP_OUTSIDE, /* an external IP outside services.externalIPs; with NAT on */
+    EVENT_EXTERNAL_IP_OUTSIDE, /* an external IP outside services.externalIPs; only with NAT on */
     EVENT_EXTERNAL_IP_CLUSTER, /* one that is a ClusterIP, or could become one */
     EVENT_PORT_TAKEN,          /* a port of an address that an older Service has */
     EVENT_HEALTH_PORT,         /* a health port that a node can't serve */
@@ -31,7 +31,7 @@ struct service_event {
     enum service_event_cause cause;
     uint16_t port;                         /* 0: of none */
     const char *protocol;                  /* "TCP"; "" with no port */
-    const char *namespace, *service, *uid; /* who is told */
+    const char *namespace, *service, *uid; /* the Service's, for the Event */
     const char *owner;                     /* EVENT_PORT_TAKEN: "namespace/name", else "" */
 };
 
@@ -41,13 +41,13 @@ void service_events_done(service_event_list *list);
 #define AUTOEVENTS CLEANUP(service_events_done)
 
 /*
- * Adds those of one address, of all Services that name it. Services without a uid have none: they
- * are in no API. Returns 0 or -ENOMEM.
+ * Adds the Events of one address, for all Services that name it. Services without a uid have none,
+ * since they are not in an API. Returns 0 or -ENOMEM.
  */
 int plan_service_events(const struct node_facts *facts, const struct ip *ip,
                         service_event_list *list);
 
-/* That of a health port, which a node can't serve. Returns 0 or -ENOMEM. */
+/* The Event of a health port that a node can't serve. Returns 0 or -ENOMEM. */
 int plan_health_event(const struct service *service, uint16_t port,
                       struct service_event **ret_event);
 
@@ -63,5 +63,5 @@ const char *service_event_name(const struct service_event *event,
 /* "ExternalIPRefused": static. */
 const char *service_event_reason(const struct service_event *event);
 
-/* Adds what is wrong, and what to do about it, for the Service's owner. `node`: who says so. */
+/* Adds the message and the remedy for the Service's owner. `node`: the reporting node. */
 void service_event_note(const struct service_event *event, const char *node, struct text *out);

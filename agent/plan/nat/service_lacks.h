@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a Service lacks to be served as it says, by itself and by the objects it goes with. Pure. */
+/*
+ * What a Service lacks to be served as specified, by its own fields and by related objects. Pure.
+ */
 #pragma once
 
 #include "base/fault.h"
@@ -8,9 +10,10 @@
 #include "store/store.h"
 
 /*
- * Adds a fault for each lack of a Service that is served here: no clusterIP (with NAT only),
- * a port that no EndpointSlice has though there are endpoints, endpoints that policy Local counts
- * on no node. Not what it waits for (waiting.h). No endpoints at all are no lack: pods come and go.
+ * Adds a fault for each lack of a Service that is served here: no clusterIP (with NAT only), a port
+ * that no EndpointSlice has though there are endpoints, endpoints that policy Local assigns to no
+ * node. Services that wait for an address are in waiting.h. A Service without any endpoint is no
+ * fault: pods are added and deleted.
  */
 void service_lacks(const struct store *store, const struct config *config,
                    const struct service *service, struct faults *faults);

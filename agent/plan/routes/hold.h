@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hold-down: the memory that an address was withdrawn, so that it is not announced again at once.
- * The route engine keeps one per address and asks for the new state at each announcement and
- * withdrawal; the planner only reads them.
+ * Hold-down: an address that was withdrawn is not announced again at once. The route engine keeps
+ * one state per address and updates it at each announcement and withdrawal; the planner only reads
+ * it.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #include "config/config.h"
 
 /*
- * Hold-down of one address: withdrawn at once, announced again only later. It exists
- * from the first withdrawal until the address has been quiet for routes.holdDown.max.
+ * Hold-down of one address: withdrawn at once, announced again after a delay. It exists from the
+ * first withdrawal until the address has not changed for routes.holdDown.max.
  */
 struct hold {
     struct ip address;
@@ -27,5 +27,5 @@ int hold_cmp(const void *a, const void *b);
 /* The state after a withdrawal, and after the address is announced again. */
 void hold_withdraw(struct hold *hold, const struct config *config, int64_t now_ms);
 void hold_announce(struct hold *hold, int64_t now_ms);
-/* True if the state is as good as none, so that it can be forgotten. */
+/* True if the state has no effect, so that it can be dropped. */
 bool hold_is_idle(const struct hold *hold, const struct config *config, int64_t now_ms);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the route planner depends on beside the facts about this node: which addresses NAT has
- * proved, which are held down, whether this node takes part, and the time. The daemon remembers
- * these from pass to pass; `agentctl plan` has none of them.
+ * proved, which are held down, whether this node serves, and the time. The daemon keeps these
+ * across passes; `agentctl plan` has none of them.
  */
 #pragma once
 
@@ -20,9 +20,9 @@ int proof_cmp(const void *a, const void *b);
 struct service_proof {
     struct ip address;
     char *service; /* "namespace/name"; "": an inherited proof */
-    bool gone;     /* of a change: the Service is not there any more */
+    bool gone;     /* of a change: the Service was deleted */
     bool as_planned, forwards;
-    char *why; /* NULL: nothing is against */
+    char *why; /* NULL: it is proved */
 };
 int service_proof_cmp(const void *a, const void *b);
 
@@ -30,35 +30,35 @@ int service_proof_cmp(const void *a, const void *b);
 struct gateway_proof {
     struct ip address;
     bool proved;
-    bool withdrawn; /* the gateway is out of service: a drain is over */
-    char why[160];  /* it is not proved */
+    bool withdrawn; /* the gateway is out of service: a drain has ended */
+    char why[160];  /* why it is not proved */
 };
 
-/* Of each address that the configuration gives the gateway, in its order. */
+/* One for each address that the configuration assigns to the gateway, in its order. */
 struct gateway_proofs {
     uint32_t count;
     struct gateway_proof items[EGRESS_ADDRESSES_MAX];
 };
 
-/* How this node stands towards the network as a whole: the operator's word, or the cluster's. */
+/* Whether this node as a whole serves, as set by the operator or by the cluster. */
 enum standing {
     STANDING_SERVING,
     STANDING_DRAINING,  /* service addresses are announced as draining (protocol 32) */
     STANDING_WITHDRAWN, /* no service address is announced; blocks are: their pods still run */
-    STANDING_GONE,      /* the node was removed from the cluster: blocks are not announced either */
+    STANDING_GONE,      /* the node was removed from the cluster: nor are blocks announced */
 };
 
-/* All borrowed. Of all of it only `node` must be given. */
+/* All borrowed. Only `node` is required. */
 struct route_inputs {
     const struct node_facts *node;
     const struct sorted *proofs;          /* struct proof; NULL: NAT is not ours to prove */
     const struct sorted *holds;           /* struct hold; NULL: none */
-    const struct gateway_proofs *gateway; /* NULL: a gateway's addresses are not ours to prove */
+    const struct gateway_proofs *gateway; /* NULL: no gateway, nothing is to be proved */
     enum standing standing;
     int64_t now_ms; /* monotonic */
 };
 
-/* True if NAT serves the address as planned, or if NAT is not ours to prove. */
+/* True if NAT serves the address as planned, or if this agent does no NAT. */
 bool route_inputs_proved(const struct route_inputs *inputs, const struct ip *address);
 
 /* The hold-down that keeps the address from being announced now, or NULL. */

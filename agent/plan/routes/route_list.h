@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel routes and rules that a plan asks for, row by row and as a whole. */
+/* The kernel routes and rules of a plan, per row and in total. */
 #pragma once
 
 #include "plan/routes/route_table.h"
 #include "plan/routes/routes.h"
 
-/* The routes a row asks for, in order of route_cmp(); at most two. Return their number. */
+/* The routes of a row, in order of route_cmp(); at most two. Return their number. */
 int address_routes(const struct config *config, const struct route_plan *plan,
                    const struct address_row *row, struct route ret_routes[static 2]);
 int block_routes(const struct config *config, const struct block_row *row,

@@ -4,9 +4,9 @@
  * difference of the two. Nothing here touches the kernel.
  *
  * Identity. The kernel keeps one of our routes per slot: table, prefix and metric. The metric is
- * constant, so a change of meaning (the protocol number) is a replacement in place.
- * Ownership. The protocol number tells: see base/ours.h. What is not ours is foreign: it is
- * listed, and nothing is ever done to it, nor over it.
+ * constant, so a change of meaning (the protocol number) is a replacement in place. Ownership. By
+ * the protocol number: see base/ours.h. Other routes are foreign: they are listed, and never
+ * changed, deleted or replaced.
  */
 #pragma once
 
@@ -18,12 +18,12 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 
-/* What the kernel gives a route without a metric: 0 for IPv4, 1024 for IPv6. */
+/* The metric of a route that is added without one: 0 for IPv4, 1024 for IPv6. */
 #define ROUTE_METRIC_V4       UINT32_C(0)
 #define ROUTE_METRIC_V6       UINT32_C(1024)
-/* Below those that routing daemons give; IPv6 knows no metric 0. */
+/* Lower than the metrics of routing daemons; IPv6 has no metric 0. */
 #define ROUTE_METRIC_FIRST_V6 UINT32_C(1)
-/* Above every metric in use (0xff000000 + 1024): each real route wins over the guard. */
+/* Above every metric in use (0xff000000 + 1024): each real route has precedence over the guard. */
 #define ROUTE_METRIC_GUARD    UINT32_C(4278198272)
 
 struct route {
@@ -44,7 +44,7 @@ struct rule {
     uint8_t protocol; /* FRA_PROTOCOL */
     bool invert;      /* "not" */
     char iif[16];     /* "" = any */
-    bool other;       /* has further selectors or another action: never one of ours */
+    bool other;       /* has other selectors or another action: never ours */
 };
 
 /* Total order: table, prefix, metric, then protocol, type, ifindex, gateway, source. */
@@ -54,12 +54,11 @@ int route_slot_cmp(const void *a, const void *b);
 int rule_cmp(const void *a, const void *b);
 
 /*
- * True if base/ours.h says that we wrote it, or if it is a direct route; `export_table` is
- * routes.table.
+ * True if it is ours by base/ours.h, or if it is a direct route; `export_table` is routes.table.
  */
 bool route_is_ours(const struct route *route, uint32_t export_table);
 bool rule_is_ours(const struct rule *rule);
-/* True of the three rules that every network namespace begins with: local, main, default. */
+/* True for the three default rules of a network namespace: local, main, default. */
 bool rule_is_standard(const struct rule *rule);
 
 enum { ROUTE_STRLEN = 256 };
@@ -76,7 +75,7 @@ enum op_kind { OP_ADD, OP_REPLACE, OP_DELETE };
 
 struct route_op {
     enum op_kind kind;
-    struct route route; /* what shall stand, or go */
+    struct route route; /* to be added, or deleted */
 };
 
 struct rule_op {
@@ -86,12 +85,12 @@ struct rule_op {
 
 struct route_diff {
     VEC(struct route_op) ops;  /* in order of slot */
-    VEC(struct route) blocked; /* wanted, but a foreign route stands in the slot */
-    VEC(struct route) foreign; /* not ours, in a table that is ours */
+    VEC(struct route) blocked; /* wanted, but a foreign route is in the slot */
+    VEC(struct route) foreign; /* foreign, in a table of ours */
 };
 
 /*
- * One merge walk over two arrays sorted by route_cmp(). `want` has at most one route per slot.
+ * Compares two arrays sorted by route_cmp() in one merge. `want` has at most one route per slot.
  * With `may_remove` false nothing is deleted (a source has not synced). Returns 0 or -ENOMEM.
  */
 int diff_routes(const struct route *want, size_t want_count, const struct route *have,
@@ -101,6 +100,6 @@ void route_diff_done(struct route_diff *diff);
 
 typedef VEC(struct rule_op) rule_op_list;
 
-/* The same for rules; `have` may hold foreign rules, which are left alone. */
+/* The same for rules; `have` may contain foreign rules, which are left unchanged. */
 int diff_rules(const struct rule *want, size_t want_count, const struct rule *have,
                size_t have_count, bool may_remove, rule_op_list *ret_ops);
