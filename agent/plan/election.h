@@ -111,7 +111,7 @@ bool election_release_again(struct election *election, const struct lease_record
                             const char *version, int64_t wall_ms, struct lease_record *ret_record);
 
 /*
- * True if it leads at this time; also false if its deadline has passed, before election_next() has
- * noticed.
+ * True if it leads at this time. False after its deadline, also before election_next() has ended
+ * its leadership.
  */
 bool election_leads(const struct election *election, int64_t now_ms);

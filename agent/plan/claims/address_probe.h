@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a node that the store does not answer asks on its segments who has an address. A segment
- * that was in two is one again before the store is heard: connections have to find out first, and
- * hosts send to where an address was meanwhile. So one address after the other is asked for; the
- * first answer after some silence says that all are to be asked for (announcing_seek()), which
- * makes their holders say so to everybody.
+ * When a node without a response of the store sends probes on its segments for the holders of
+ * addresses. A partitioned segment is joined again before the store responds, since connections
+ * need time to recover; until then hosts use stale MAC addresses. So the node probes one address
+ * after the other; the first reply after some silence triggers probes for all addresses
+ * (announcing_seek()), on which their holders announce them to all hosts.
  *
- * Where somebody answers all the time, the store is away for this node alone: it asks less often.
+ * Where another node replies all the time, only this node has lost the store: it probes less often.
  *
  * Pure. Times are of CLOCK_BOOTTIME.
  */
@@ -17,15 +17,15 @@
 
 struct address_probe {
     bool begun;
-    int64_t next_ms;     /* of the next question; INT64_MAX or not begun: none */
+    int64_t next_ms;     /* of the next probe; INT64_MAX or not begun: none */
     unsigned unanswered; /* in a row */
 };
 
-/* Whether to ask for an address now. `cut_off`: there is one to ask for. */
+/* Whether to probe for an address now. `cut_off`: there is one to probe for. */
 bool address_probe_next(struct address_probe *address_probe, bool cut_off, int64_t now_ms);
 
-/* When address_probe_next() has something to ask without an event; INT64_MAX: never. */
+/* When address_probe_next() has a probe to send without an event; INT64_MAX: never. */
 int64_t address_probe_due_ms(const struct address_probe *address_probe);
 
-/* Somebody says that he has one. True: nobody had answered for a while. */
+/* A reply was received. True: it is the first after some silence. */
 bool address_probe_heard(struct address_probe *address_probe);

@@ -8,20 +8,20 @@
 #include "plan/pools/advertised.h"
 #include "plan/routes/route_inputs.h"
 
-/* An address that is claimed, and the Services for whom; none: it is the node's own. */
+/* A claimed address, and the Services that claim it; none: it is the node's own. */
 struct wanted {
     const struct route_inputs *inputs;
     struct ip ip;
     VEC(const struct service *) services;
 };
 
-/* A port whose clients are lost on a node. */
+/* A port whose clients fail on a node. */
 struct lost_port {
     const struct service *service;
     const struct service_port *port;
 };
 
-/* What tells kinds of claims apart, and the nodes of each kind that was met in this plan. */
+/* The key of a kind of claims, and the nodes of each kind in this plan. */
 struct kind_of_claim {
     mark_list marks;
     struct contenders *others;
@@ -30,12 +30,14 @@ typedef VEC(struct kind_of_claim) claim_kinds;
 
 void claim_kinds_done(claim_kinds *kinds);
 
-/* Whether an advertisement or the configuration selects the address for a node and an interface of
- * it (NULL: any). */
+/*
+ * Whether an advertisement or the configuration selects the address for a node and one of its
+ * interfaces (NULL: any).
+ */
 bool wanted_selects(const struct wanted *wanted, const struct service *service,
                     const struct node *node, const char *interface);
 
-/* A node by its object (NULL: it has none) and the Services alone. Returns an enum
+/* Checks a node by its object (NULL: none) and the Services alone. Returns an enum
  * placement_reason, or -ENOMEM. */
 int wanted_judge(const struct wanted *wanted, const struct node *node, const char *name);
 
@@ -46,5 +48,5 @@ int wanted_judge(const struct wanted *wanted, const struct node *node, const cha
  */
 int wanted_lacks(const struct wanted *wanted, const char *node, struct lost_port *ret_lost);
 
-/* The nodes but this one that may. Returns 0 or -ENOMEM. */
+/* The eligible nodes other than this one. Returns 0 or -ENOMEM. */
 int wanted_others(const struct wanted *wanted, claim_kinds *kinds, struct contenders **ret_others);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses that the kernel keeps for a while: what is there and what is wanted as plain values,
- * and the difference. Each is a host address of an interface whose lifetime ends by itself, so that
- * nobody has it longer than it may, whatever has become of the agent.
+ * Addresses with a lifetime in the kernel: the existing and the wanted ones as plain values, and
+ * the difference. Each is a host address of an interface that the kernel removes when its lifetime
+ * ends, so that no node has it longer than allowed, even if the agent has died.
  *
- * What is there is read anew before each comparison. So a machine that was suspended, whose kernel
- * did not count that time, is found to have its addresses for too long.
+ * The existing addresses are read again before each comparison. So after a suspend, which the
+ * kernel does not count as lifetime, addresses with too long a lifetime are detected.
  *
  * Times are of CLOCK_BOOTTIME. Nothing here touches the kernel; apply/segment/kept.h does.
  */
@@ -20,7 +20,8 @@
 struct kept_address {
     uint32_t ifindex;
     struct ip ip;
-    int64_t until_ms; /* wanted: when it has to be gone. There: before which it will not go */
+    int64_t until_ms; /* wanted: when it must be removed. Existing: the kernel does not remove it
+                         before */
 };
 
 typedef VEC(struct kept_address) kept_list;
@@ -36,17 +37,19 @@ enum kept_op_kind {
 
 struct kept_op {
     enum kept_op_kind kind;
-    struct kept_address address; /* as wanted; KEPT_REMOVE: as it is there */
-    uint32_t lifetime_s;         /* 1 or more, whole seconds that end by until_ms; KEPT_REMOVE: 0 */
+    struct kept_address address; /* as wanted; KEPT_REMOVE: the existing one */
+    uint32_t lifetime_s;         /* 1 or more, whole seconds that end at until_ms at the latest;
+                                    KEPT_REMOVE: 0 */
 };
 
 typedef VEC(struct kept_op) kept_op_list;
 
 /*
- * From what is there to what is wanted (struct kept_address by kept_address_cmp()), removals first:
- * an address that moves to another interface is never on both. One whose time leaves no whole
- * second is not wanted. One that is there is renewed if it gains a second by that, or has one too
- * many. The list is the caller's. Returns 0 or -ENOMEM.
+ * The changes from the existing to the wanted addresses (struct kept_address by
+ * kept_address_cmp()), removals first, so that an address that moves to another interface is never
+ * on both. An address with less than a whole second left is not wanted. An existing one is renewed
+ * if it gains at least a second, or has a second too many. The list is the caller's. Returns 0 or
+ * -ENOMEM.
  */
 int kept_diff(const struct sorted *there, const struct sorted *wanted, int64_t now_ms,
               kept_op_list *ops);

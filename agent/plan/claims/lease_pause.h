@@ -2,15 +2,15 @@
 /*
  * How long a lease (lease.h) pauses after a failure; pure.
  *
- * A store that does not answer is asked again soon, and for as long as that lasts: an address is to
- * be back a second after the store. One that says no (rights, quotas, webhooks, too many requests)
- * will say so again, to each claim of each node: pauses are doubled up to half of the duration, or
- * 5 s, and are as long as it asks for. But who has a right to lose asks once more
- * before it ends, while there is time for an answer.
+ * If the store does not respond, requests are repeated after short pauses, without a limit: an
+ * address is to be back a second after the store. A store that refuses (permissions, quotas,
+ * webhooks, too many requests) will refuse again, for each claim of each node: pauses are doubled
+ * up to half of the duration, or 5 s, and are at least Retry-After. But a holder tries again before
+ * its lease expires, while there is time for a response.
  *
- * After a conflict a reading says what there is, at once; a record that did change ends the pause.
- * Where none did, the store refuses by conflicts. One that says it is done, and leaves the record
- * at its version, refuses as well.
+ * After a conflict the record is read at once; a changed record ends the pause. If it has not
+ * changed, the conflict is treated as a refusal. A store that reports success and leaves the record
+ * at its version is treated likewise.
  */
 #pragma once
 
@@ -25,10 +25,12 @@ enum lease_failing {
 
 struct lease_failure {
     enum lease_failing kind;
-    int64_t retry_after_ms; /* 0: the store does not say; bounded by who has read it */
+    int64_t retry_after_ms; /* 0: not given by the store; bounded by the reader */
 };
 
-/* `left_ms`: of the right that there is. `pause_ms`: of the failure before, and of this one,
- * without what chance takes off. */
+/*
+ * `left_ms`: remaining time of the current lease. `pause_ms`: of the previous failure, and of this
+ * one, before jitter is subtracted.
+ */
 int64_t lease_pause(const struct lease *lease, const struct lease_failure *failure, int64_t left_ms,
                     int64_t *pause_ms);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Telling each neighbour of this node, and him alone, that an address is here now. What is said to
- * all is passed over by some: a switch that limits broadcasts, a host that takes no news from them.
- * Whoever this node has as a neighbour speaks with it, and may know the address at its last holder.
+ * Announces an address to each known neighbour by unicast ARP or NA. Broadcast announcements do not
+ * reach all hosts: a switch may limit broadcasts, and a host may ignore gratuitous ARP. Neighbours
+ * in this node's table may still cache the previous holder's MAC address.
  *
- * Many addresses may come at once, and a segment may have thousands of hosts. So each address is
- * told to TELLING_MOST at most, frames go in small batches with pauses, and addresses take turns.
+ * Many addresses may be added at once, and a segment may have thousands of hosts. So each address
+ * is announced to at most TELLING_MOST neighbours, frames are sent in small batches with pauses,
+ * and addresses take turns.
  *
  * Pure. Times are of CLOCK_BOOTTIME.
  */
@@ -30,7 +31,7 @@ struct telling_host {
 
 typedef VEC(struct telling_host) telling_hosts;
 
-/* What is to be told of one address, which `mac` has; and to whom: the one who is next. */
+/* The announcement of one address at `mac`, its receivers, and the next one of them. */
 struct telling_task {
     uint32_t ifindex;
     struct ip ip;
@@ -48,16 +49,16 @@ struct telling {
 };
 
 /*
- * This address is to be told to these, in place of what is left of an earlier time; those of the
- * other family, and all above TELLING_MOST, are passed over. Returns 0 or -ENOMEM.
+ * Starts the announcement of an address to these neighbours, in place of an unfinished one;
+ * neighbours of the other family, and all above TELLING_MOST, are skipped. Returns 0 or -ENOMEM.
  */
 int telling_begin(struct telling *telling, uint32_t ifindex, const struct ip *ip,
                   const uint8_t mac[static 6], const telling_hosts *hosts);
 
-/* It is here no more: nobody else is told. */
+/* The address was removed: ends its announcement. */
 void telling_end(struct telling *telling, uint32_t ifindex, const struct ip *ip);
 
-/* The next frame that is due now, once; to be called until it says false: nothing for now. */
+/* The next frame that is due now, once; to be called until it returns false: nothing for now. */
 struct telling_word {
     uint32_t ifindex;
     struct ip ip;
@@ -66,7 +67,7 @@ struct telling_word {
 };
 bool telling_next(struct telling *telling, int64_t now_ms, struct telling_word *ret_word);
 
-/* When something is due; INT64_MAX: nothing is left. */
+/* When the next batch is due; INT64_MAX: nothing is left. */
 int64_t telling_next_ms(const struct telling *telling);
 
 void telling_done(struct telling *telling);
