@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The body of an AddressBlock, letter for letter as Coil's controller writes it: for the
- * controller, which gives blocks, and for a node that puts one back. Pure; errors stick in the
- * text.
+ * The body of an AddressBlock, exactly as Coil's controller writes it: for the controller, which
+ * allocates blocks, and for a node that restores one. Pure; errors are kept in the text.
  */
 #pragma once
 

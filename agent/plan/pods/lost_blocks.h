@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that pods of this node have addresses of, and that are not there any more: etcd was
- * restored from a backup, or somebody deleted an AddressBlock and took its finalizer off. Nothing
- * keeps the controller from giving such a block to another node, so this one puts it back, under
- * the name that the pool's rules give it, which nobody can create twice. Pure.
+ * Blocks with addresses of this node's pods whose objects are missing: etcd was restored from a
+ * backup, or a client deleted an AddressBlock and removed its finalizer. The controller might
+ * allocate such a block to another node, so this node restores it, under the name by the pool's
+ * rules, which can't be created twice. Pure.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct lost_block {
 typedef VEC(struct lost_block) lost_block_list;
 
 /*
- * The lost blocks, each once. Not those of pools that are not there, are being deleted, or do not
- * have the addresses (any more): of them nothing is given. Returns 0 or -ENOMEM.
+ * The lost blocks, each once. Excluded are blocks of pools that do not exist, are being deleted, or
+ * do not contain the addresses (any longer). Returns 0 or -ENOMEM.
  */
 int plan_lost_blocks(const struct pod_addresses *addresses, const struct store *store,
                      lost_block_list *ret_blocks);

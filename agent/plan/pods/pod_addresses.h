@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addresses of this node's pods: the blocks that this node has, who has which address of them,
- * and which one comes next. Pure values; time comes in, as wall time, since the age of a freed
- * address has to outlive the process.
+ * The addresses of this node's pods: the blocks of this node, which pod interface has which
+ * address, and which address is next. Pure values; time is an argument, as wall time, since the age
+ * of a freed address must survive the process.
  *
- * A pod interface has one address of each family that its block has, both at one offset. An address
- * that was freed rests for a while, so that late packets to the pod before do not meet the pod
- * behind it; the one that has rested longest is the next. Where nothing else is free, who asks
- * decides how far a rest gives way (pod_addresses_freed_ms()). Fuller blocks are filled first, so
- * that the others become empty and can be given back.
+ * A pod interface has one address of each family that its block has, both at the same offset. A
+ * freed address is kept in cooldown, so that late packets to the previous pod do not reach the next
+ * one; the address with the longest cooldown is next. If no other is free, the caller decides about
+ * using an address in cooldown (pod_addresses_freed_ms()). Fuller blocks are filled first, so that
+ * the others become empty and can be released.
  */
 #pragma once
 
@@ -20,18 +20,18 @@
 #include "base/vec.h"
 #include "plan/pods/pod_interface.h"
 
-/* Of a larger block only so many addresses are given. */
+/* Of a larger block only this number of addresses is used. */
 enum { POD_BLOCK_SIZE_MAX = 65536 };
 
 struct pod_block {
     char name[POD_INTERFACE_NAME_MAX + 1], pool[POD_INTERFACE_NAME_MAX + 1];
     struct prefix ipv4, ipv6; /* family IP_NONE: none */
-    bool reserved;            /* Coil's label: neither given out of nor given back */
-    bool closed;              /* nothing is given out of it any more: it is on its way back */
-    int64_t since_ms;         /* when this node learned of it; kept while it is there */
+    bool reserved;            /* Coil's label: no allocations from it, and never released */
+    bool closed;              /* no more allocations: it is being released */
+    int64_t since_ms;         /* when this node first saw it; kept while it exists */
 };
 
-/* When an address was freed. Of two families the IPv4 one stands for both. */
+/* When an address was freed. With two families the IPv4 one represents both. */
 struct pod_rest {
     struct ip ip;
     int64_t freed_ms;
@@ -41,7 +41,7 @@ struct pod_addresses {
     struct sorted pod_interfaces; /* struct pod interface, by pod_interface_cmp() */
     struct sorted blocks;         /* struct pod_block, by name */
     struct sorted used;           /* struct ip: of pod interfaces */
-    struct sorted unowned;        /* struct ip: of nobody that is known, but in use */
+    struct sorted unowned;        /* struct ip: in use, without a known owner */
     struct sorted rests;          /* struct pod_rest, by ip */
 };
 
@@ -51,37 +51,35 @@ void pod_addresses_init(struct pod_addresses *table);
 void pod_addresses_done(struct pod_addresses *table);
 
 /*
- * Takes these for the blocks of this node; what is known of a block by its name is kept. Rests of
- * addresses that lie in no block any more are forgotten if `all` says that the list is known to be
- * complete. Returns 0 or -ENOMEM.
+ * Sets the blocks of this node; the state of a block is kept by its name. Cooldowns of addresses
+ * that are no longer in a block are dropped if the list is complete (`all`). Returns 0 or -ENOMEM.
  */
 int pod_addresses_set_blocks(struct pod_addresses *table, const pod_block_list *blocks, bool all,
                              int64_t now_ms);
 
-/* Takes these (struct ip) for the addresses that are in use by nobody that is known. 0 or -ENOMEM.
- */
+/* Sets the addresses (struct ip) in use without a known owner. Returns 0 or -ENOMEM. */
 int pod_addresses_set_unowned(struct pod_addresses *table, const ip_list *unowned);
 
 /*
- * Chooses addresses for a pod interface out of the blocks of its pool, and fills them in; nothing
- * is entered. An address that was freed less than `rest_ms` ago is chosen only if there is no
+ * Chooses addresses for a pod interface from the blocks of its pool, and fills them in; the table
+ * is unchanged. An address that was freed less than `rest_ms` ago is chosen only if there is no
  * other. Returns false if there is none.
  */
 bool pod_addresses_choose(const struct pod_addresses *table, int64_t now_ms, int64_t rest_ms,
                           struct pod_interface *pod_interface);
 
 /*
- * When what was chosen for a pod interface was freed last; 0: never, as far as is known. Of what
- * rests the choice falls on the one that has rested longest.
+ * When the address chosen for a pod interface was last freed; 0: never, as far as known. Of
+ * addresses in cooldown the one that was freed first is chosen.
  */
 int64_t pod_addresses_freed_ms(const struct pod_addresses *table,
                                const struct pod_interface *chosen);
 
-/* Enters a pod interface with its addresses, or other ones for it. Returns 0 or -ENOMEM. */
+/* Adds a pod interface with its addresses, or replaces its addresses. Returns 0 or -ENOMEM. */
 int pod_addresses_put(struct pod_addresses *table, const struct pod_interface *pod_interface);
 
-/* Takes a pod interface out; its addresses rest from now on. Returns 1, 0 if there was none,
- * -ENOMEM. */
+/* Removes a pod interface; the cooldown of its addresses starts now. Returns 1, 0 if there was
+ * none, -ENOMEM. */
 int pod_addresses_free(struct pod_addresses *table, const struct pod_interface *key,
                        int64_t now_ms);
 
@@ -90,13 +88,13 @@ const struct pod_block *pod_block_at(const struct pod_addresses *table, const st
 struct pod_block *pod_block_named(const struct pod_addresses *table, const char *name);
 
 /*
- * The address of this family that goes with `ip`: at the same offset of its block. False: the
+ * The address of this family that belongs to `ip`: at the same offset of its block. False: the
  * address is in no block, or the block has no such family.
  */
 bool pod_address_beside(const struct pod_addresses *table, const struct ip *ip, uint8_t family,
                         struct ip *ret_ip);
 
-/* How many addresses are given of a block. */
+/* The number of usable addresses of a block. */
 uint32_t pod_block_size(const struct pod_block *block);
 /* How many of them are in use, by pod interfaces and unowned addresses. */
 uint32_t pod_block_used(const struct pod_addresses *table, const struct pod_block *block);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pod interface: an interface of a pod that has addresses out of this node's blocks. Its identity
- * is what the kubelet's runtime calls it by, the container and the interface's name inside; the
- * pod's own name is for people.
+ * A pod interface: an interface of a pod that has addresses from this node's blocks. Its identity
+ * is that of CNI: the container ID and the interface's name inside; the pod's name is
+ * informational.
  *
- * What the kernel shows of a pod interface is the host's end of its veth pair. The end's alias is
- * Coil's, "COIL:POOL:CONTAINER:INTERFACE", so that whichever of Coil's agent and ours comes after
- * the other finds the pod interfaces that are there.
+ * In the kernel a pod interface is visible as the host's end of its veth pair. The alias of that
+ * end has Coil's format, "COIL:POOL:CONTAINER:INTERFACE", so that Coil's agent and ours can replace
+ * each other and find the existing pod interfaces.
  */
 #pragma once
 
@@ -37,17 +37,17 @@ int pod_interface_cmp(const void *a, const void *b); /* container, interface */
 int pod_interface_name(const char *container, const char *interface, const char *pool,
                        struct pod_interface *ret_pod_interface);
 
-/* Writes the alias. Returns 0, or -ENAMETOOLONG if the kernel could not hold it. */
+/* Writes the alias. Returns 0, or -ENAMETOOLONG if it is too long for the kernel. */
 int pod_interface_alias(const struct pod_interface *pod_interface,
                         char alias[static POD_INTERFACE_ALIAS_LEN]);
-/* Reads one: true, with the pod interface's identity and no addresses, if it is an alias of this
- * form. */
+/* Parses an alias: true, with the pod interface's identity and no addresses, if it is an alias of
+ * this form. */
 bool pod_interface_of_alias(const char *alias, struct pod_interface *ret_pod_interface);
 
 /* The name of the host's end, "veth" and eight hex digits: the same for the same pod interface. */
 void pod_interface_host_name(const struct pod_interface *pod_interface,
                              char name[static POD_INTERFACE_INTERFACE_MAX + 1]);
 
-/* "container/interface", for people. */
+/* "container/interface", for messages. */
 const char *pod_interface_str(const struct pod_interface *pod_interface,
                               char buffer[static POD_INTERFACE_STRLEN]);

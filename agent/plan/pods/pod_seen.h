@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel shows of this node's pod interfaces: links with their alias, and the routes by
- * them. The kernel is the only memory of who has which address, for a start and for every pass.
- * Pure.
+ * The pod interfaces of this node in the kernel: links with their alias, and their routes. Only the
+ * kernel stores which pod interface has which address, at the start and in every pass. Pure.
  *
- * A pod interface has the addresses that its routes name; where only one family's route is left,
- * the other address follows from the block. So a route that somebody removed, even while no agent
- * ran, is known to be missing as long as one of the two is there.
+ * A pod interface has the addresses of its routes; if only one family's route is left, the other
+ * address follows from the block. So a route that was removed, even while no agent ran, is detected
+ * as missing as long as one of the two is there.
  */
 #pragma once
 
@@ -20,11 +19,11 @@
 #include "plan/routes/route_table.h"
 
 struct pod_seen {
-    struct pod_interface pod_interface; /* addresses: IP_NONE where nothing tells them */
+    struct pod_interface pod_interface; /* addresses: IP_NONE if unknown */
     uint32_t ifindex;                   /* of the host's end */
 };
 
-/* An address of a block that a route leads to, by an interface that is no pod interface's. */
+/* An address of a block with a route by an interface that is no pod interface's. */
 struct pod_unowned {
     struct ip ip;
     uint32_t ifindex;
@@ -32,7 +31,8 @@ struct pod_unowned {
 
 struct pods_seen {
     VEC(struct pod_seen)
-    pod_interfaces; /* sorted by pod interface; of two links of one the lower index counts */
+    pod_interfaces; /* sorted by pod interface; of two links with the same one the lower index
+                       counts */
     VEC(struct pod_unowned) unowned;
 };
 
@@ -40,7 +40,7 @@ struct pods_seen {
 bool route_is_pods(const struct route *route);
 
 /*
- * Reads links and routes of the kernel's mirror. `table` is asked for blocks alone. Returns 0 or
+ * Reads links and routes of the kernel's mirror. Of `table` it reads only the blocks. Returns 0 or
  * -ENOMEM.
  */
 int plan_pods_seen(const struct sorted *links, const struct sorted *routes,

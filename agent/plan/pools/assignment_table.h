@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of assignments, for those who change them. Internal to plan/. */
+/* The tables of assignments, for the code that changes them. Internal to plan/. */
 #pragma once
 
 #include "plan/pools/assignment.h"
 
-/* One Service that has an address; of one address in order of the Services' keys. */
+/* One Service that has an address; entries of one address are in order of the Services' keys. */
 struct use {
     struct ip ip;
     struct assignment *row; /* NULL in a key: before all others */
@@ -20,20 +20,20 @@ void assignment_free(struct assignment *row);
 DEFINE_CLEANUP(struct assignment *, assignment_free);
 void lacks_done(lack_list *lacks);
 
-/* The row of a Service, or NULL; the same, made where there is none. */
+/* The row of a Service, or NULL; the same, created if there is none. */
 struct assignment *assignment_row(const struct assignments *assignments, const char *namespace,
                                   const char *name);
 int assignment_row_make(struct assignments *assignments, const char *namespace, const char *name,
                         struct assignment **ret_row);
 
-/* Notes that the row has the address, or has it no more. 0 or -ENOMEM. */
+/* Records that the row has the address, or no longer has it. Returns 0 or -ENOMEM. */
 int use_put(struct assignments *assignments, struct assignment *row, const struct ip *ip);
 void use_remove(struct assignments *assignments, struct assignment *row, const struct ip *ip);
 bool is_used(const struct assignments *assignments, const struct ip *ip);
 
-/* One update: everything that decides about an address now. */
+/* One update: the input of all decisions about addresses. */
 struct update {
-    struct assignments *assignments; /* uses as they are decided so far */
+    struct assignments *assignments; /* uses as decided so far */
     const struct assignment_inputs *inputs;
     struct pool_table *pools;
 };
@@ -43,13 +43,17 @@ struct update {
 size_t use_from(const struct assignments *assignments, const struct ip *ip);
 const struct use *use_at(const struct assignments *assignments, size_t at, const struct ip *ip);
 
-/* The port for which two Services can't share an address although they have one key; NULL: none. */
+/*
+ * The port for which two Services can't share an address although they have the same key; NULL:
+ * none.
+ */
 const struct service_port *assignment_contested_port(const struct service *a,
                                                      const struct service *b);
 
 /*
- * Whether those who have the address share it with the Service: LACK_NOTHING; LACK_BACKENDS, if
- * only their pods are against it; else LACK_TAKEN. `*ret_of`: the first who is against it, or NULL.
+ * Whether the owners of the address can share it with the Service: LACK_NOTHING; LACK_BACKENDS, if
+ * only their pods prevent it; else LACK_TAKEN. `*ret_of`: the first owner that prevents it, or
+ * NULL.
  */
 enum lack_reason assignment_judge_sharing(const struct update *update, const struct assignment *row,
                                           const struct service *service, const struct ip *ip,
@@ -57,25 +61,24 @@ enum lack_reason assignment_judge_sharing(const struct update *update, const str
 
 /*
  * Whether the Service may have an address: LACK_NOTHING, or why not; `held`: it has it already.
- * `*ret_of` is who has it, where it is taken and that is known, else NULL. Who else than
- * assignments gave it to somebody else (another balancer, an external IP, a Node) does not count
- * against what is held, nor do the pods of those that it is shared with.
+ * `*ret_of` is the owner, if it is taken and the owner is known, else NULL. A held address stays
+ * allowed if it is also used outside of assignments (another load balancer, an external IP, a
+ * Node), and whatever the pods of the Services that share it.
  */
 enum lack_reason assignment_judge(const struct update *update, const struct assignment *row,
                                   const struct service *service, const struct ip *ip, bool held,
                                   const struct object **ret_of);
 
 /*
- * The pool that both addresses of a dual-stack Service are to come from, which has none and names
- * none: of the address that was its own, or the first that has one of each family; NULL: none has.
- * 0 or -ENOMEM.
+ * The common pool for both addresses of a dual-stack Service that has none and names none: that of
+ * its previous address, or the first pool with a free one of each family; NULL: none. 0 or -ENOMEM.
  */
 int assignment_choose_pool(const struct update *update, const struct assignment *row,
                            const struct service *service, const struct pool **ret_pool);
 
 /*
- * An address that the Service gets without naming one, of the preferred pool (or NULL) if that has
- * one. Returns 0, with LACK_NOTHING and the address or with why there is none, and with
+ * Chooses an address for a Service that names none, from the preferred pool (or NULL) if that has
+ * one. Returns 0, with LACK_NOTHING and the address, or with the reason why there is none, and with
  * LACK_EXHAUSTED or LACK_AVOIDED the first of its pools; or -ENOMEM.
  */
 int assignment_choose(struct update *update, const struct assignment *row,
@@ -83,7 +86,7 @@ int assignment_choose(struct update *update, const struct assignment *row,
                       const struct pool *preferred, struct ip *ret_ip, enum lack_reason *ret_reason,
                       const struct object **ret_pool);
 
-/* Whether the Service asks for addresses of the family by name. */
+/* Whether the Service requests addresses of the family by name. */
 bool assignment_names(const struct service *service, enum ip_family family);
 
 /* Whether the Service is to have an address of the family. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the status of a Service of our class is another assigner's: a cloud's controller, another
- * balancer, a person. Such a status is neither taken over nor erased.
+ * Whether the status of a Service of our class was written by another allocator: a cloud
+ * controller, another load balancer, an operator. Such a status is neither adopted nor cleared.
  *
- * Another's is an entry with what is never written here (a hostname, ports, ipMode Proxy), whoever
- * else has written to the Service; and, where the condition of whoever gives addresses is not there
- * (service.assigned), an address of no pool. An address of a pool without the condition is taken
- * over: so the Services of MetalLB come over.
+ * Foreign is an entry with fields that this program never writes (a hostname, ports, ipMode Proxy);
+ * and, without the allocator's condition (service.assigned), an address of no pool. An address of a
+ * pool without the condition is adopted, as for Services of MetalLB.
  */
 #pragma once
 
@@ -15,5 +14,5 @@
 
 bool status_is_foreign(const struct pool_table *pools, const struct service *service);
 
-/* What shows it, of a status that is: "hostname lb.example.com". NULL: no memory. */
+/* The entry that shows this, of a foreign status: "hostname lb.example.com". NULL: no memory. */
 char *status_foreign_text(const struct pool_table *pools, const struct service *service);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LoadBalancer addresses that rest: nobody has them any more, and others get them only after a
- * time, or when a pool has nothing else. Kept in three orders, so that nobody has to walk over all:
- * by address, by age, and by who had them last. Pure; a part of assignments (assignment.h).
+ * Freed LoadBalancer addresses in cooldown: other Services get them only after some time, or when a
+ * pool has no other. Kept in three orders, so that no lookup iterates over all: by address, by age,
+ * and by last owner. Pure; a part of assignments (assignment.h).
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "base/net/ip.h"
 #include "base/sorted.h"
 
-/* So many rest at most; what is freed beyond that is free at once. */
+/* The limit of addresses in cooldown; further ones are free at once. */
 enum { RESTS_MAX = 65536 };
 
 struct rest {
@@ -20,7 +20,7 @@ struct rest {
     char *namespace, *name;
 };
 
-/* Each has struct rest *, of which the first is the owner. */
+/* Each has struct rest *; the first owns them. */
 struct rests {
     struct sorted by_address, by_age, by_owner;
 };
@@ -41,16 +41,16 @@ static inline const struct rest *rest_at(const struct rests *rests, size_t index
 
 const struct rest *rest_find(const struct rests *rests, const struct ip *ip);
 
-/* In place of what is there for the address. 0 or -ENOMEM. */
+/* Adds an address, or replaces its entry. Returns 0 or -ENOMEM. */
 int rest_put(struct rests *rests, const struct ip *ip, int64_t freed_ms, const char *namespace,
              const char *name);
 void rest_remove(struct rests *rests, const struct ip *ip);
 
-/* The one that has rested the longest; NULL: none does. */
+/* The one with the longest cooldown; NULL: none. */
 const struct rest *rest_oldest(const struct rests *rests);
 
-/* None has been freed later than now: the clock may have jumped. */
+/* Limits all times to now: the clock may have been set back. */
 void rests_heed_clock(struct rests *rests, int64_t now_ms);
 
-/* The index in `by_owner` of the first that a Service had; those behind it follow. */
+/* The index in `by_owner` of the first address of a Service; its others follow. */
 size_t rest_first_of(const struct rests *rests, const char *namespace, const char *name);
