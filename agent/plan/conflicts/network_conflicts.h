@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Networks in the configuration that contradict each other, or what the cluster has: a cluster's
- * ranges were written down by hand, or copied from another cluster's file. Pure.
+ * Networks in the configuration that contradict each other, or the cluster's objects: ranges may
+ * have been entered by hand, or copied from another cluster's file. Pure.
  */
 #pragma once
 
@@ -11,14 +11,16 @@
 #include "config/config.h"
 #include "store/store.h"
 
-/* Whether a Service that came, went or changed may be told of: it has a ClusterIP that is in none
- * of services.serviceCIDRs. */
+/*
+ * Whether an added, deleted or changed Service may be part of a fault: it has a ClusterIP outside
+ * services.serviceCIDRs.
+ */
 bool network_conflicts_concern(const struct config *config, const struct object *object);
 
 /*
- * Adds a fault for each key of networks that can't be right, with the first that shows it. `own`:
- * this node's networks of pods, by its blocks and podCIDRs. Returns whether ClusterIPs are told, so
- * that any other Service may end that fault.
+ * Adds a fault for each configuration key with wrong networks, with the first example. `own`: this
+ * node's pod networks, by its blocks and podCIDRs. Returns whether a fault about ClusterIPs was
+ * added, which a change of any Service may end.
  */
 bool network_conflicts(const struct store *store, const struct config *config,
                        const prefix_list *own, struct faults *faults);

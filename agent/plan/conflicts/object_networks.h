@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pools, blocks and destinations that lie where something else of the cluster is, or in no pool.
+ * Pools, blocks and destinations that overlap other networks of the cluster, or are in no pool.
  * Pure.
  *
- * What an API gave is judged by its controllers as well (pool_conflicts.h): of such objects only
- * this node's blocks are looked at, and what the configuration says otherwise.
+ * Objects of an API are also checked by its controllers (pool_conflicts.h): of such objects only
+ * this node's blocks are checked here, and contradictions to the configuration.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #include "store/store.h"
 
 /*
- * Adds a fault for each IPAddressPool and AddressPool that reaches into services.serviceCIDRs, for
- * an IPAddressPool that reaches into services.clusterCIDRs or, in a file, has a Node's address, and
- * for a destination of an Egress that is inside of one of both settings.
+ * Adds a fault for each IPAddressPool and AddressPool that overlaps services.serviceCIDRs, for an
+ * IPAddressPool that overlaps services.clusterCIDRs or, in a file, contains a Node's address, and
+ * for a destination of an Egress inside one of both settings.
  */
 void object_networks(const struct store *store, const struct config *config, struct faults *faults);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is wrong between pools, which no definition of one of them can hold: addresses that two
- * AddressPools have, and pools that reach into the network of Nodes or that of Services. Networks
- * are known by who has an address of them: Nodes, and Services with a clusterIP. Pure.
+ * Conflicts between pools, which a schema can't detect: addresses in two AddressPools, and pools
+ * that overlap the network of Nodes or of Services. These networks are known by the addresses of
+ * Nodes and by clusterIPs. Pure.
  */
 #pragma once
 
@@ -12,15 +12,16 @@
 
 /*
  * Adds a fault for each AddressPool whose subnets overlap those of an older pool or each other, for
- * each that has the address of a Node, and for each that has a clusterIP of the Services in the
- * store; one of each sort for a pool. And for each AddressBlock that no node's label is on.
+ * each that contains the address of a Node, and for each that contains a clusterIP of the Services
+ * in the store; at most one of each sort per pool. And for each AddressBlock without a node's
+ * label.
  */
 void pool_conflicts(const struct store *store, const object_list *pools, struct faults *faults);
 
 /*
- * Adds a fault for each IPAddressPool of the table that has the address of a Node, and for each
- * that has a Service's clusterIP. Such an address is given to nobody. So are faults of pools that
- * have addresses of an AddressPool's, and that are for Namespaces that are not there.
+ * Adds a fault for each IPAddressPool of the table that contains the address of a Node, and for
+ * each that contains a Service's clusterIP. Such an address is not allocated. Also for each with
+ * addresses of an AddressPool, and for each that is for Namespaces that do not exist.
  */
 void ip_pool_conflicts(const struct store *store, const struct pool_table *table,
                        struct faults *faults);

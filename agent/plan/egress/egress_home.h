@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Behind which port of a bridge a pod's address is. A route leads to the bridge alone; which port
- * it is, is read in the pods' network namespaces.
+ * Behind which port of a bridge a pod's address is. A route leads only to the bridge; the port is
+ * determined in the pods' network namespaces.
  */
 #pragma once
 
@@ -18,13 +18,15 @@ struct port_address {
 };
 int port_address_cmp(const void *a, const void *b); /* address, port */
 
-/* How many ports an address was found behind. `found`: struct port_address by port_address_cmp().
+/*
+ * The number of ports behind which an address was found. `found`: struct port_address by
+ * port_address_cmp().
  */
 size_t plan_home_count(const struct sorted *found, const struct ip *address);
 
 /*
- * The port of an address; 0: none was ever found, or several from the start. `before`: the port
- * that it had, which stays until the address is found behind one other port alone: whoever else
- * takes it as well, and if it is found nowhere.
+ * The port of an address; 0: none was ever found, or several from the start. `before`: its previous
+ * port, which is kept until the address is found behind exactly one other port: also if other pods
+ * use the address as well, or if it is found nowhere.
  */
 uint32_t plan_home(const struct sorted *found, const struct ip *address, uint32_t before);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and families of Egresses, as its planners need them. Internal to plan/. */
+/* Names and families of Egresses, for the egress planners. Internal to plan/. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,13 +18,13 @@ struct egress_item {
     char namespace[EGRESS_NAMESPACE_LEN], name[EGRESS_NAME_LEN];
 };
 
-/* Takes the first name off a list; false if it is empty. */
+/* Removes the first name from a list; false if it is empty. */
 bool egress_list_next(const char **list, struct egress_item *ret_item);
 
 /* Whether a list has "NAMESPACE/NAME". */
 bool egress_list_has(const char *list, const char *egress);
 
-/* Adds a name, behind a comma where it is not the first. */
+/* Adds a name, after a comma if it is not the first. */
 void egress_list_add(struct text *list, const char *namespace, const char *name);
 
 /* NULL: it does not exist. */
@@ -36,8 +36,8 @@ bool egress_has_family(const struct egress *egress, uint8_t family);
 bool egress_is_local(const struct node_facts *facts, const struct pod *pod);
 
 /*
- * The selector of an Egress that has one written. Returns 0; 1 after a fault if it can't be used:
- * `*ret_selector` is NULL then; -ENOMEM.
+ * The label selector of an Egress that specifies one. Returns 0; 1 after a fault if it can't be
+ * used: `*ret_selector` is NULL then; -ENOMEM.
  */
 int egress_selector(const struct egress *egress, struct label_selector **ret_selector,
                     struct faults *faults);

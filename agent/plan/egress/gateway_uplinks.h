@@ -13,7 +13,10 @@ struct gateway_uplinks {
     const struct sorted *addresses; /* struct link_address */
 };
 
-/* A fault for each way of the default route by which `source` leaves as a stranger: it is an
- * address of another such way's interface, and that interface has one of its own. */
+/*
+ * Adds a fault for each next hop of the default route by whose interface `source` leaves with a
+ * foreign address: `source` is an address of another next hop's interface, and this interface has
+ * one of its own.
+ */
 void plan_gateway_uplinks(const struct gateway_uplinks *uplinks, const struct ip *source,
                           struct faults *faults);

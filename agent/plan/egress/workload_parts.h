@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the planner of workload.h share. */
+/* Declarations shared by the files of workload.h's planner. */
 #pragma once
 
 #include "base/vec.h"
@@ -8,14 +8,14 @@
 
 /* ---- workload_pod.c ---- */
 
-/* What is wrong with a template, static; NULL: nothing. */
+/* The error of a template, static; NULL: none. */
 const char *workload_template_check(const struct doc *pod_template);
 
 /* ---- workload_rights.c ---- */
 
 /*
- * What a template asks for that is not in `allowed` (bits by enum template_right), all of it, and
- * what to do about it: in the texts of the plan. False: nothing.
+ * All that a template requests and `allowed` (bits by enum template_right) does not have, and the
+ * remedy: in the texts of the plan. False: nothing.
  */
 bool workload_template_excess(const struct doc *pod_template, uint32_t allowed,
                               struct workload_plan *plan);
@@ -28,13 +28,15 @@ void workload_pod_write(struct json *json, const struct egress *egress,
 
 /* ---- workload_document.c ---- */
 
-/* Opens an object up to its metadata, which stays open; with preconditions where one is there. */
+/*
+ * Begins an object up to its metadata, which stays open; with preconditions if the object exists.
+ */
 void workload_begin(struct json *json, const struct workload_key *key, const struct object *there);
 
 /* Members of an object of labels: those that select an Egress's pods. */
 void workload_labels_write(struct json *json, const struct egress *egress);
 
-/* A Deployment, a Service or a budget, whole. */
+/* A complete Deployment, Service or PodDisruptionBudget. */
 void workload_write(const struct workload_key *key, const struct egress *egress,
                     const struct doc *pod_template, const char *image, const struct object *there,
                     struct text *out);
@@ -43,7 +45,7 @@ void workload_write(const struct workload_key *key, const struct egress *egress,
 
 typedef VEC(const char *) workload_names;
 
-/* Whether gateways of a namespace need their account. */
+/* Whether a namespace needs the gateways' ServiceAccount. */
 bool workload_needs_account(const struct store *store, const char *namespace);
 /* The namespaces that do, sorted. Returns 0 or -ENOMEM. */
 int workload_namespaces(const struct store *store, workload_names *ret_names);

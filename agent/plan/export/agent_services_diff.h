@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The difference between the services that Consul's agent is to have (agent_services.h) and those
- * that it has.
+ * The difference between the wanted services of Consul's agent (agent_services.h) and the
+ * registered ones.
  *
- * What we register says so in its Meta. Only what says so, with the name of this cluster, is ever
- * removed. A service of the same id that kube-service-exporter registered is taken over; any other
- * is somebody else's, and is left as it is.
+ * Our services are marked in their Meta. Only services with that mark and the name of this cluster
+ * are ever removed. A service of the same id that kube-service-exporter registered is adopted; any
+ * other is foreign, and is left unchanged.
  */
 #pragma once
 
@@ -15,13 +15,13 @@
 #include "base/fault.h"
 #include "plan/export/agent_services.h"
 
-/* A service that is there. Texts are "" where there is none. */
+/* A registered service. Texts are "" if missing. */
 struct agent_service_there {
     const char *id, *name, *address;
-    const char *cluster, *owner, *checks; /* of its Meta; "" where it is not ours */
+    const char *cluster, *owner, *checks; /* of its Meta; "" if it is not ours */
     unsigned port;
     bool exporter;   /* it has kube-service-exporter's tags */
-    bool has_state;  /* our check is there, with: */
+    bool has_state;  /* it has our check, with: */
     bool healthy;    /* its status is passing */
     const char *why; /* its output */
 };
@@ -44,18 +44,18 @@ struct agent_service_op {
 
 struct agent_services_diff {
     VEC(struct agent_service_op) ops;
-    size_t ours;    /* that are there */
-    size_t kept;    /* of Services that are refused now: they stay */
-    size_t foreign; /* wanted ids that others have */
+    size_t ours;    /* that are registered */
+    size_t kept;    /* of Services that are now refused: they stay */
+    size_t foreign; /* wanted ids that foreign services have */
 };
 
 struct agent_services_rule {
     const char *cluster;
-    bool may_remove; /* everything that is wanted is known */
-    bool renew;      /* each state is to be told again, be it the same */
+    bool may_remove; /* all wanted services are known */
+    bool renew;      /* each state is to be sent again, even if unchanged */
 };
 
-/* Adds a fault for each id that others have. Returns 0 or -ENOMEM. */
+/* Adds a fault for each id that a foreign service has. Returns 0 or -ENOMEM. */
 int agent_services_compare(const struct agent_services *wanted, const agent_services_there *have,
                            const struct agent_services_rule *rule,
                            struct agent_services_diff *ret_diff, struct faults *faults);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What load balancers outside the cluster are told: documents under keys, as kube-service-exporter
- * has them in Consul's KV. One for each port of an exported Service, and one list of nodes.
+ * Documents for load balancers outside the cluster: under keys, as kube-service-exporter writes
+ * them into Consul's KV. One for each port of an exported Service, and one list of nodes.
  */
 #pragma once
 
@@ -12,13 +12,13 @@
 #include "store/store.h"
 
 /*
- * The plan of everything. `faults` gets the refusals, and what is wrong without refusing a Service.
+ * The complete plan. Refusals, and errors that do not refuse a Service, are added to `faults`.
  * Returns 0 or -ENOMEM.
  */
 int plan_export(const struct export_config *config, const struct store *store, int64_t now_wall_ms,
                 struct export_plan *ret_plan, struct faults *faults);
 
-/* The same of ids alone: documents have an empty value, and there is no list of nodes. For the
+/* The same with ids only: documents have an empty value, and there is no list of nodes. For the
  * services of Consul's own agents (agent_services.h). */
 int plan_export_ids(const struct export_config *config, const struct store *store,
                     struct export_plan *ret_plan, struct faults *faults);

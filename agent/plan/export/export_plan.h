@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What load balancers outside the cluster are told, as values: documents under keys, and the
- * Services that are refused. Made by export.h, compared by export_diff.h.
+ * Documents for load balancers outside the cluster, as values: documents under keys, and the
+ * refused Services. Made by export.h, compared by export_diff.h.
  */
 #pragma once
 
@@ -28,14 +28,14 @@ struct export_document {
     const char *id;    /* "" for the list of nodes */
     const char *owner; /* "namespace/name" of the Service; "" for the list of nodes */
     /*
-     * Whose NodePort it is: the Service's own, or its ingress's. NULL for the list of nodes. They
-     * are the store's, and good until it changes.
+     * The Service with the NodePort: the Service itself, or its ingress. NULL for the list of
+     * nodes. Borrowed from the store, valid until it changes.
      */
     const struct service *server;
     const struct service_port *port;
 };
 
-/* A Service that asks to be exported, and isn't: what stands in KV of it stays there. */
+/* A Service that requests the export and is refused: its documents in KV stay. */
 struct export_refusal {
     const char *namespace, *name, *uid;
     const char *owner; /* "namespace/name" */
@@ -49,14 +49,14 @@ struct export_plan {
     size_t services;                       /* that are exported */
     size_t nodes;                          /* in the list */
     VEC(const char *) node_names;          /* of these */
-    const char *selector;                  /* that chose them; "" where all are taken */
-    bool endpoints;                        /* some document speaks of endpoints */
-    int64_t until_wall_ms; /* when a node stops to pretend that it is ready; 0: none does */
+    const char *selector;                  /* that selected them; "": all nodes */
+    bool endpoints;                        /* some document has endpoints */
+    int64_t until_wall_ms;                 /* when a node stops to count as ready; 0: none */
 };
 
 void export_plan_done(struct export_plan *plan);
 
-/* Whether a change of this kind of object can make another plan than this one. */
+/* Whether a change of this kind of object can change the plan. */
 bool export_plan_depends_on(const struct export_plan *plan, enum kind kind);
 
 /* "PREFIX/nodes/CLUSTER". Returns 0 or -ENOMEM. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is true of each document: the plan beside what was read, key by key, for people. Found by
- * the walk of export_diff.h, which says what is to be written of the same.
+ * The state of each document: the plan compared with what was read, by key, for operators. Computed
+ * by export_diff.h together with the writes.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 #include "plan/export/export_plan.h"
 
 enum export_state {
-    EXPORT_UNKNOWN, /* what is there was not read yet */
-    EXPORT_CURRENT, /* there, as planned */
+    EXPORT_UNKNOWN, /* the existing value was not read yet */
+    EXPORT_CURRENT, /* exists as planned */
     EXPORT_PENDING, /* is to be written */
     EXPORT_GOING,   /* is to be removed */
-    EXPORT_HELD,    /* is to be written or removed, and is held back (export_hold) */
-    EXPORT_KEPT,    /* of a Service that is refused: it stays as it was */
-    EXPORT_BLOCKED, /* what is no JSON and not ours stands in its place */
+    EXPORT_HELD,    /* its write or removal is held back (export_hold) */
+    EXPORT_KEPT,    /* of a refused Service: it stays unchanged */
+    EXPORT_BLOCKED, /* the key has a foreign value that is no JSON */
     EXPORT_STATES
 };
 
@@ -24,23 +24,23 @@ const char *export_state_name(enum export_state state);
 
 struct export_entry;
 
-/* All borrowed, of the plan and of what was read. */
+/* All borrowed from the plan and from what was read. */
 struct export_standing {
     const char *key;
     const char *owner;                    /* "namespace/name"; "nodes": the list of nodes */
-    const struct export_document *wanted; /* NULL: is not planned */
-    const struct export_entry *entry;     /* NULL: is not there */
+    const struct export_document *wanted; /* NULL: not planned */
+    const struct export_entry *entry;     /* NULL: not existing */
     enum export_state state;
 };
 
 /* In order of key. */
 typedef VEC(struct export_standing) export_standings;
 
-/* How many are so. */
+/* The number of documents in a state. */
 size_t export_standings_count(const export_standings *standings, enum export_state state);
 
-/* Of a plan that is compared with nothing: all of it is unknown. Returns 0 or -ENOMEM. */
+/* The states of a plan without a comparison: all unknown. Returns 0 or -ENOMEM. */
 int export_standings_of(const struct export_plan *plan, export_standings *standings);
 
-/* "namespace/name" of a document's Service, or "nodes": what stands in its marker. */
+/* "namespace/name" of a document's Service, or "nodes": the content of its marker. */
 const char *export_document_owner(const struct export_document *document);

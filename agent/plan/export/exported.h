@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One port of a Service as load balancers outside the cluster are told of it: the struct of
- * kube-service-exporter, with the names that its fields have in a pattern, in the document and in
- * the hash. Internal to plan/, and to its tests.
+ * One port of a Service as exported to load balancers outside the cluster: the struct of
+ * kube-service-exporter, with the names of its fields in a pattern, in the document and in the
+ * hash. Internal to plan/, and to its tests.
  */
 #pragma once
 
@@ -35,14 +35,14 @@ struct exported {
 void exported_id(const struct exported *exported, struct text *out);
 
 /*
- * The members of the document, from `hash` to `custom_attrs`, without braces. Returns 0; -ERANGE
- * where a number of the attributes does not fit into a double; -ENOMEM.
+ * The members of the document, from `hash` to `custom_attrs`, without braces. Returns 0; -ERANGE if
+ * a number of the attributes does not fit into a double; -ENOMEM.
  */
 int exported_members(const struct exported *exported, struct text *out);
 
 /*
- * A key out of a template of Go's text/template, of which `{{ .Field }}` and `{{ id }}` are
- * understood. Returns 0, or -EINVAL with a static text that says what is wrong with the template.
+ * A key from a Go text/template, of which `{{ .Field }}` and `{{ id }}` are supported. Returns 0,
+ * or -EINVAL with a static text about the error in the template.
  */
 int exported_key(const struct exported *exported, const char *pattern, struct text *out,
                  const char **ret_wrong);

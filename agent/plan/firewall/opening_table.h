@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Services have opened as plain values: what is planned (openings.h), and what a set of
- * nftables holds. Nothing here touches the kernel. */
+/*
+ * Openings of Services as plain values: the planned ones (openings.h), and those in an nftables
+ * set. Nothing here touches the kernel.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +20,10 @@ int opening_cmp(const void *a, const void *b); /* ip, protocol, port */
 
 typedef VEC(struct opening) opening_list;
 
-/* From what is there to what is wanted, both sorted: what comes, and what goes. 0 or -ENOMEM. */
+/*
+ * The difference of the existing and the wanted openings, both sorted: those to add, and those to
+ * remove. Returns 0 or -ENOMEM.
+ */
 int openings_diff(const opening_list *there, const opening_list *wanted, opening_list *ret_come,
                   opening_list *ret_go);
 

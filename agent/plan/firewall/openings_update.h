@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The openings of all Services, each Service's by itself, kept up to date by what changed. */
+/* The openings of all Services, one row per Service, updated for changed Services. */
 #pragma once
 
 #include "plan/firewall/openings.h"
@@ -15,8 +15,8 @@ int openings_row_cmp(const void *a, const void *b);
 void openings_rows_done(struct sorted *rows);
 
 /*
- * Plans the Services of `keys` anew (valid in this round only), or all of them. Returns 1 if
- * something is otherwise than before, 0, or -ENOMEM.
+ * Plans the Services of `keys` (valid in this round only) again, or all of them. Returns 1 if
+ * something has changed, 0, or -ENOMEM.
  */
 int openings_update(const struct node_facts *facts, const nat_key_list *keys, bool all,
                     struct sorted *rows);
