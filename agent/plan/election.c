@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See election.h. One attempt is at most three steps: update as seen, else read, then write. */
+/*
+ * See election.h. One attempt has at most three steps: update of the last seen record, else read,
+ * then write.
+ */
 #include "plan/election.h"
 
 #include <stdio.h>
@@ -27,7 +30,7 @@ static bool is_mine(const struct election *election)
     return strcmp(election->seen.holder, election->identity) == 0;
 }
 
-/* Whether the record that was seen last still binds everybody. */
+/* Whether the last seen record is still valid. */
 static bool is_in_force(const struct election *election, int64_t now_ms)
 {
     return election->seen.holder[0] &&
@@ -53,8 +56,10 @@ static void go_on(struct election *election, enum election_step step)
     election->asked = false;
 }
 
-/* Between one and 2.2 retry periods: the period, and up to 1.2 of it by chance. But not past the
- * end of the claim that is known, and a quarter of a period by chance. */
+/*
+ * Between 1 and 2.2 retry periods: the period, and up to 1.2 periods of jitter. But at most until
+ * the known lease expires, and up to a quarter of a period of jitter.
+ */
 static int64_t candidate_wait(const struct election *election, uint32_t chance, int64_t now_ms)
 {
     const double spread_ms = (double)election->rules.retry_ms * chance / UINT32_MAX;
@@ -117,7 +122,7 @@ struct lease_record election_desired(const struct election *election, int64_t wa
     return record;
 }
 
-/* A leader leads until its deadline, and tries again before. */
+/* A leader stays leader until its deadline, and tries again before. */
 static void fail_attempt(struct election *election, uint32_t chance, int64_t now_ms)
 {
     int64_t wait_ms =
@@ -178,7 +183,7 @@ void election_wrote(struct election *election, const struct lease_record *record
 void election_failed(struct election *election, uint32_t chance, int64_t now_ms)
 {
     if (is_asked(election, ELECTION_UPDATE) && !election->read)
-        go_on(election, ELECTION_READ); /* the quick way failed: now the careful one */
+        go_on(election, ELECTION_READ); /* the update without a read failed: read first */
     else if (election->asked)
         fail_attempt(election, chance, now_ms);
 }

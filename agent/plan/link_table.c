@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Order and look-up of interfaces and their addresses; see link_table.h. */
+/* Order and lookup of interfaces and their addresses; see link_table.h. */
 #include "plan/link_table.h"
 
 #include <linux/if_arp.h>

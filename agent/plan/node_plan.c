@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Puts the whole plan of this node together; see node_plan.h.
+ * Composes the whole plan of this node; see node_plan.h.
  *
- * Called by `agentctl plan`, and by tests: golden files hold what it says, and what the daemon's
- * engines have kept up to date must equal it. It calls every planner with the same facts.
+ * Called by `agentctl plan`, and by tests: golden files have its output, and the incrementally
+ * updated plans of the daemon's engines must equal it. It calls every planner with the same facts.
  */
 #include "plan/node_plan.h"
 

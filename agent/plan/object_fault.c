@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "model/kind.h"
 
-/* NULL without memory. */
+/* NULL: no memory. */
 static char *place_of(const struct object *object)
 {
     return text_format("%s %s%s%s", kind_name(object->kind), object->namespace,

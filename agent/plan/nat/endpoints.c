@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a service's slices to its endpoints: which slices count, which of their ports is meant, who
- * is good for anything, who is local. What the planners make of them is theirs: claim.c asks
- * whether there are any, nat_sets.c chooses among them.
+ * Determines a Service's endpoints from its slices: which slices count, which of their ports is
+ * used, which endpoints are usable, which are local. claim.c checks whether there are any,
+ * nat_sets.c selects among them.
  *
  * A service port finds its number by name and protocol in each slice, so that endpoints of
- * different versions may listen on different ports. A slice that no port is left of (no number)
- * says nothing.
+ * different versions may listen on different ports. A slice without a usable port (no number) does
+ * not count.
  *
- * Who writes a slice may name any address. One where ClusterIPs are is no endpoint: its packets
- * would come back to the program, which would choose again, for ever. Nor is the Service's own
- * address, unless a host has it. Of addresses of other Services the program itself takes care.
+ * A slice may have any address. One in a network of ClusterIPs is not used as an endpoint: its
+ * packets would return to the program, which would translate them again, in a loop. Nor is the
+ * Service's own address, unless a host has it. The program itself handles addresses of other
+ * Services.
  *
- * Slices may hold copies of an endpoint while it moves from one to another, or while its address
- * is another's already. The copies that can do the most count.
+ * Slices may have copies of an endpoint while it moves from one to another, or while its address
+ * already belongs to another pod. The most capable copies count.
  */
 #include "plan/nat/endpoints.h"
 
@@ -33,7 +34,7 @@ static bool slice_counts(const struct endpoint_slice *slice, uint8_t family)
     return !slice->headless_label && slice->family == family;
 }
 
-/* Whether the Service has it as an address of its own, which is no host's. */
+/* Whether it is an address of the Service itself that no host has. */
 static bool is_own_address(const struct node_facts *facts, const struct service *service,
                            const struct ip *ip)
 {
@@ -44,7 +45,7 @@ static bool is_own_address(const struct node_facts *facts, const struct service 
     return false;
 }
 
-/* Packets to such an endpoint would be for a Service once more. */
+/* Packets to such an endpoint would be addressed to a Service again. */
 static bool in_service_nets(const struct node_facts *facts, const struct ip *ip)
 {
     vec_each(const struct prefix, net, &facts->config->services.service_cidrs) {
@@ -142,7 +143,7 @@ static int gather(const struct node_facts *facts, const struct service *service,
     return 0;
 }
 
-/* What an endpoint is good for: ready, usable, serving. */
+/* The capability of an endpoint: ready, usable, serving. */
 static int worth(const struct endpoint *endpoint)
 {
     return endpoint->ready ? 2 : endpoint_is_usable(endpoint);
@@ -161,7 +162,7 @@ static int backend_cmp(const void *a, const void *b)
     return r ? r : CMP(worth(right->endpoint), worth(left->endpoint));
 }
 
-/* As it is most of the time: all are ready. */
+/* The usual case: all are ready. */
 static bool can_do_the_same(const backend_list *list)
 {
     for (size_t i = 1; i < list->count; i++) {

@@ -2,13 +2,13 @@
 /*
  * The NAT planner: objects in, rows out; see nat.h for the contract.
  *
- * The planner plans each family of a Service by itself, since the families are independent: the
- * IPv6 addresses of a Service without IPv6 endpoints are refused while its IPv4 addresses serve. A
+ * Each family of a Service is planned separately, since the families are independent: the IPv6
+ * addresses of a Service without IPv6 endpoints are refused while its IPv4 addresses serve. A
  * family gets its frontends (nat_frontends.c: what is served, and which Service has the port), the
  * endpoint sets of each port (nat_sets.c), and an outcome for each frontend and origin
  * (nat_outcome.c: policies, short circuits, masquerading). Of a Service of another proxy only the
- * ClusterIPs are kept, so that the program leaves them alone; so are, of every Service, those that
- * an interface of this node has.
+ * ClusterIPs are kept, so that the program passes their packets; likewise those of every Service
+ * that an interface of this node has.
  *
  * Called by `agentctl plan`. Owns nothing between calls.
  */
@@ -87,9 +87,9 @@ static bool has_range(const struct service *service, const struct ip *ip)
 }
 
 /*
- * Where an ingress address is an address of the node, the kernel may choose it as the source of the
- * node's own packets to any of them. So whoever admits the node admits them all, as kube-proxy
- * does.
+ * If an ingress address is an address of the node, the kernel may select it as the source of the
+ * node's own packets to any of them. So source ranges that allow the node allow all of them, as in
+ * kube-proxy.
  */
 static int add_ingress_addresses(const struct node_facts *facts, const struct service *service,
                                  struct nat_family *family)

@@ -2,9 +2,9 @@
 /*
  * This node's own addresses, from its Node object and its interfaces; see nat_addresses.h.
  *
- * The Node object names the node's addresses, but not all that its interfaces have; the interfaces
- * are not known to `agentctl plan`. So node ports are served on the addresses of both. Loopback
- * addresses are in neither list.
+ * The Node object has the node's addresses, but not all of its interfaces'; `agentctl plan` does
+ * not have the interfaces. So node ports are served on the addresses of both. Loopback addresses
+ * are in neither list.
  */
 #include "plan/nat/nat_addresses.h"
 
@@ -30,7 +30,7 @@ const struct ip *nat_primary(const struct node_facts *facts, uint8_t family)
     return source->family == IP_NONE ? NULL : source;
 }
 
-/* What of a family's addresses is wanted. */
+/* Which of a family's addresses are wanted. */
 struct wanted {
     const struct node_facts *facts;
     const struct ip *primary;
@@ -88,7 +88,7 @@ int nat_node_port_addresses(const struct node_facts *facts, uint8_t family, ip_l
         .family = family,
         .all = !config->services.node_port_primary,
     };
-    /* Ranges that are all of the other family say nothing about this one. */
+    /* Ranges of only the other family do not restrict this one. */
     vec_each(const struct prefix, range, &config->services.node_port_addresses) {
         wanted.all &= range->ip.family != family;
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a changed object to the Services whose NAT must be planned again; affected.c is the same for
+ * Which Services' NAT must be planned again after an object changes; affected.c is the same for
  * routes.
  *
  * A change of a Service alters the rows of the Service itself, of Services with which it shares an
  * address or a node port (the older one has the port, and a ClusterIP refuses an external IP), and
  * of Services whose node ports are among its ports, since its address may be one of this node. A
- * slice touches its Service. This node's own Node object touches them all: its zone decides about
- * hints, its addresses are those of every node port. The pod networks of any Node, blocks and pools
- * touch no Service, but the settings: who is a pod, where the configuration does not say.
+ * slice affects its Service. This node's own Node object affects all: its zone is used for hints,
+ * its addresses are those of every node port. The pod networks of any Node, blocks and pools affect
+ * no Service, only the settings: which addresses are pods, if not configured.
  */
 #include <errno.h>
 #include <string.h>
@@ -142,7 +142,7 @@ int plan_nat_affected(const struct node_facts *facts, const struct change *chang
         *ret_settings |= peer_changed(facts, change) ||
                          (!facts->config->services.cluster_cidrs_set && pod_nets_changed(change));
         break;
-    case KIND_IP_POOL: /* what is of a pool is served */
+    case KIND_IP_POOL: /* addresses of a pool are served */
         *ret_all = true;
         break;
     case KIND_ADDRESS_POOL:
@@ -151,7 +151,7 @@ int plan_nat_affected(const struct node_facts *facts, const struct change *chang
     case KIND_ADDRESS_BLOCK:
         *ret_settings |= !facts->config->services.cluster_cidrs_set && block_nets_changed(change);
         break;
-    default: /* other kinds have no say */
+    default: /* other kinds do not matter */
         break;
     }
     return r < 0 ? r : second;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From one row to the next; see nat_change.h.
+ * Compares a row with its successor; see nat_change.h.
  *
- * An address is lost if clients outside, or pods, could reach it before and can't any more. Both
- * are looked at: on a node without an uplink only pods show that an address is served, and under
- * policy Local the outside loses an address with its last endpoint on this node, while pods still
- * reach endpoints elsewhere.
+ * An address is lost if clients outside, or pods, could reach it before and can't now. Both are
+ * checked: on a node without an uplink only pods show that an address is served, and under policy
+ * Local the outside loses an address with its last endpoint on this node, while pods still reach
+ * endpoints elsewhere.
  *
  * The NAT engine calls this for every Service that it plans again. Owns nothing.
  */
@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 
-/* Who gets through to one address. */
+/* Which origins can reach one address. */
 struct reach {
     struct ip address;
     bool outside, pods;

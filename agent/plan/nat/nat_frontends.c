@@ -3,10 +3,10 @@
  * The frontends of one Service in one family: its addresses times its ports, and its node ports on
  * the addresses of this node that serve them.
  *
- * Two Services may want the same port of the same address: the older Service gets it. A node port
- * yields to every Service that has the address itself with that port, however young, since the
- * program looks packets up by address. Of two Services with the same node port the older gets it.
- * ClusterIPs that an interface of this node has are nobody's frontends here.
+ * Two Services may want the same port of the same address: the older Service gets it. Every Service
+ * that has the address itself with that port takes precedence over a node port, however young,
+ * since the program looks up packets by address. Of two Services with the same node port the older
+ * gets it. ClusterIPs that an interface of this node has are not frontends here.
  */
 #include "plan/nat/nat_frontends.h"
 
@@ -23,7 +23,7 @@
 #include "plan/object_fault.h"
 #include "plan/routes/claim.h"
 
-/* A ClusterIP that this node itself has is for whoever listens there: a DNS cache on the node. */
+/* A ClusterIP configured on a local interface is delivered to the local listener: a DNS cache. */
 static bool is_left_to_node(const struct node_facts *facts, const struct service_address *address)
 {
     return address->origin == ADDRESS_CLUSTER && real_interface_of(facts, &address->ip);
@@ -187,7 +187,7 @@ static int place_cmp(const void *a, const void *b)
     return r ? r : CMP(left->port_index, right->port_index);
 }
 
-/* A Service may name an address in two fields, or a node port twice: the first kind counts. */
+/* A Service may have an address in two fields, or a node port twice: the first kind counts. */
 static void unite(struct nat_family *family)
 {
     vec_sort(&family->frontends, place_cmp);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From rows to health ports, and the addresses to serve them on.
+ * Health ports of rows, and the addresses to serve them on.
  *
- * A health port tells the number of distinct addresses of ready endpoints on this node
+ * A health port returns the number of distinct addresses of ready endpoints on this node
  * (nat_sets.c). An endpoint that serves while it terminates does not count, so that the load
- * balancer leaves before the endpoint does. A row has a health port only if type and policy of the
- * Service ask for one. Whether we serve its load balancer addresses (ipMode Proxy) does not matter:
- * we always serve its ClusterIP.
+ * balancer stops using the node before the endpoint ends. A row has a health port only if type and
+ * policy of the Service require one. Whether we serve its load balancer addresses (ipMode Proxy)
+ * does not matter: we always serve its ClusterIP.
  *
  * Health ports listen on all addresses unless nodePortAddresses are configured, as kube-proxy's do.
- * By default NodePorts are served on the primary addresses only, but a load balancer asks for
- * health by whatever address it knows the node by.
+ * By default NodePorts are served on the primary addresses only, but a load balancer may check any
+ * address of the node.
  */
 #include "plan/nat/nat_health.h"
 
@@ -70,7 +70,7 @@ uint32_t nat_health_count(const struct nat_health_port *port, uint8_t family)
     return own == NAT_HEALTH_ABSENT ? 0 : (uint32_t)own;
 }
 
-/* True if the configuration keeps the family's NodePorts from no address. */
+/* True if the configuration does not restrict the family's NodePort addresses. */
 static bool is_everywhere(const struct config *config, uint8_t family)
 {
     if (!config->services.node_ports_set)

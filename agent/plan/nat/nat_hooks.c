@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From interfaces to attachments; see nat_hooks.h.
+ * Determines the attachments from the interfaces; see nat_hooks.h.
  *
- * An interface without Ethernet headers (tun, WireGuard, IP tunnels) gets programs of its own, and
- * one with other headers is a fault by its name. A port of a bridge or bond hands its packets to
- * its master before they are routed: the program belongs on the master, and to name the port is a
- * mistake. A VRF is a master of routing tables only; its ports are served like any interface.
+ * An interface without Ethernet headers (tun, WireGuard, IP tunnels) gets separate programs, and
+ * one with other headers is a fault if it is named. A port of a bridge or bond passes its packets
+ * to its master before they are routed: the program must be on the master, and naming the port is
+ * an error. A VRF is a master of routing tables only; its ports are served like any interface.
  *
- * A bridge of pods is different. What one of its pods answers another is switched from port to
- * port, and would reach the client untranslated. So its ports carry both programs, and see what
- * each pod sends and gets. The bridge itself has pod_out alone: pod_in there would judge packets
- * that a port's has translated already. Such a bridge is named itself or by its ports; its ports
- * are veths and taps. One with any other port, a NIC say, joins pods to the fabric, and is served
- * as one interface.
+ * A bridge of pods is different. Replies from one of its pods to another are switched from port to
+ * port, and would reach the client untranslated. So its ports have both programs, for packets from
+ * and to each pod. The bridge itself has only pod_out: pod_in there would process packets that a
+ * port's program has already translated. Such a bridge is named itself or by its ports; its ports
+ * are veths and taps. A bridge with any other port, such as a NIC, connects pods to the fabric, and
+ * is served as one interface.
  *
- * The programs are attached to an interface that is down, too, so that no packet passes them by
- * when it comes up. They are always attached to the loopback and to svc0, which patterns do not
- * match.
+ * The programs are also attached to an interface that is down, so that no packet bypasses them when
+ * it comes up. They are always attached to the loopback and to svc0, which patterns do not match.
  */
 #include "plan/nat/nat_hooks.h"
 
@@ -54,7 +53,7 @@ static int push_bridge(bridge_list *bridges, const struct link_facts *facts,
     return r;
 }
 
-/* Bridges that are pods' themselves, or by one of their ports. */
+/* Finds bridges with the role pod, or with a port that has it. */
 static int find_bridges(const struct link_facts *facts, bridge_list *bridges)
 {
     sorted_each(const struct link, link, facts->links) {
@@ -70,7 +69,7 @@ static int find_bridges(const struct link_facts *facts, bridge_list *bridges)
     return 0;
 }
 
-/* Of these bridges those that have no ports but pods'. */
+/* Of these bridges those with only pods' ports. */
 static int find_pod_bridges(const struct link_facts *facts, bridge_list *ret_bridges)
 {
     AUTOVEC bridge_list all = { 0 }, joined = { 0 }, kept = { 0 };
@@ -110,7 +109,7 @@ static void refuse(const struct link_facts *facts, const struct link *link, stru
         fault_raise(faults, place, nat_interface_untyped, .type = link->type);
 }
 
-/* The programs are told of a few only. */
+/* The programs' list is limited. */
 static bool is_one_too_many(const nat_attachment_list *wanted, const struct link *link,
                             struct faults *faults)
 {
@@ -130,7 +129,9 @@ static void in_both_lists(const struct link *link, struct faults *faults)
     fault_raise(faults, place, nat_interface_in_both_lists);
 }
 
-/* The kernel is asked for children by each proof of a pod here: not of pods' own interfaces. */
+/*
+ * Each proof of a pod here queries the kernel for child interfaces: not for pods' own interfaces.
+ */
 static bool may_be_parent(const struct link *link, enum nat_hook hook)
 {
     const bool uplink = hook == NAT_HOOK_UPLINK_IN || hook == NAT_HOOK_UPLINK_OUT;
@@ -198,10 +199,10 @@ static bool has_hook(const nat_attachment_list *wanted, enum nat_hook hook)
 }
 
 /*
- * Whether somebody means to use an uplink: it has an address. Spare ports of a machine and the
- * kernel's fallback devices (gretap0) are found, or match a pattern, as well, and are down. IPv4
- * addresses stay on what goes down; the kernel takes IPv6's away, so that of an uplink without IPv4
- * nothing is told.
+ * Whether an uplink is in use: it has an address. Spare ports of a machine and the kernel's
+ * fallback devices (gretap0) are also detected, or match a pattern, and are down. IPv4 addresses
+ * stay on an interface that goes down; the kernel removes IPv6 ones, so an uplink without IPv4 is
+ * not reported.
  */
 static bool is_meant(const struct link_facts *facts, const struct link *link)
 {
@@ -214,7 +215,7 @@ static bool is_meant(const struct link_facts *facts, const struct link *link)
     return false;
 }
 
-/* Whether one is there that works as far as can be seen from here: else that is the cause. */
+/* Whether there is an uplink without a known fault: otherwise that fault is the cause. */
 static bool has_meant_uplink(const struct link_facts *facts)
 {
     sorted_each(const struct link, link, facts->links) {
@@ -224,7 +225,7 @@ static bool has_meant_uplink(const struct link_facts *facts)
     return false;
 }
 
-/* What keeps an uplink from its work; NULL: nothing. All rows have the same argument. */
+/* The fault that makes an uplink unusable; NULL: none. All rows have the same argument. */
 static const struct fault_type *why_useless(const struct link *link)
 {
     if (!link->up)
@@ -234,7 +235,7 @@ static const struct fault_type *why_useless(const struct link *link)
     return link_lacks_arp(link) ? &fault_type_nat_uplink_without_arp : NULL;
 }
 
-/* The cause of much else: endpoints without a way, sessions of BGP that end. */
+/* The cause of other faults: endpoints without a route, BGP sessions that go down. */
 static void tell_down(const struct link_facts *facts, struct faults *faults)
 {
     sorted_each(const struct link, link, facts->links) {
@@ -248,7 +249,7 @@ static void tell_down(const struct link_facts *facts, struct faults *faults)
     }
 }
 
-/* Pods come and go; that an uplink is not there is a mistake, or a broken node. */
+/* Pods may be absent, but a missing uplink is a configuration error or a broken node. */
 static void miss_uplinks(const struct link_facts *facts, const nat_attachment_list *wanted,
                          struct faults *faults)
 {
@@ -265,10 +266,10 @@ static void miss_uplinks(const struct link_facts *facts, const nat_attachment_li
     }
 }
 
-/* Which ways of a family lead to other routers, over all interfaces. */
+/* Which paths of a family lead to other routers, over all interfaces. */
 struct outward {
-    const struct link *other; /* a default route leads by it, and it is no uplink; NULL: none */
-    bool by_uplink;           /* an uplink has one, or leads to routers at least */
+    const struct link *other; /* it has a default route, and is no uplink; NULL: none */
+    bool by_uplink;           /* an uplink has one, or at least a route to routers */
 };
 
 static struct outward look_outward(const struct link_facts *facts, uint8_t family)
@@ -287,9 +288,9 @@ static struct outward look_outward(const struct link_facts *facts, uint8_t famil
 }
 
 /*
- * Clients are beyond other routers: answers have to find the way there, by interfaces that carry
- * programs. Of a family that nothing leads out of, nothing is said where another one's does: not
- * every network has both.
+ * Clients are behind other routers: replies need a route there, by interfaces with programs. A
+ * family without such routes is not reported if the other family has one: not every network has
+ * both.
  */
 static void miss_routers(const struct link_facts *facts, struct faults *faults)
 {
@@ -306,7 +307,7 @@ static void miss_routers(const struct link_facts *facts, struct faults *faults)
                         facts->config->services.enabled ? "answers to clients" : "packets of pods");
 }
 
-/* Whether an interface that leads to pods carries nothing. */
+/* Whether an interface that leads to pods has no program. */
 static bool is_missed(const struct link_facts *facts, const struct link *link,
                       const nat_attachment_list *wanted)
 {
@@ -315,7 +316,7 @@ static bool is_missed(const struct link_facts *facts, const struct link *link,
            nat_leads_to_pods(facts, link);
 }
 
-/* An address of an interface whose whole network is one of pods; NULL: none is. */
+/* An address of an interface whose whole network is a pod network; NULL: none. */
 static const struct link_address *address_among_pods(const struct link_facts *facts,
                                                      const struct link *link,
                                                      const struct prefix **ret_net)
@@ -333,7 +334,7 @@ static const struct link_address *address_among_pods(const struct link_facts *fa
     return NULL;
 }
 
-/* A bridge of docker's, say, that took a network of pods for free; or pods are behind it. */
+/* For example a bridge of docker that uses a pod network; or pods are behind it. */
 static void miss_link(const struct link_facts *facts, const struct link *link, size_t count,
                       struct faults *faults)
 {
@@ -351,7 +352,7 @@ static void miss_link(const struct link_facts *facts, const struct link *link, s
                 .interface = link->name);
 }
 
-/* Names that pods' interfaces don't have, or pods of which nothing is known. */
+/* Patterns that match no pod's interface, or pods whose interfaces are unknown. */
 static void miss_pods(const struct link_facts *facts, const nat_attachment_list *wanted,
                       struct faults *faults)
 {

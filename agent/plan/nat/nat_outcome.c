@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What happens to a new flow: the policies, the short circuits and masquerading, as kube-proxy's
- * nftables backend has them.
+ * What happens to a new flow: the policies, the short circuits and masquerading, as in kube-proxy's
+ * nftables backend.
  *
  *   to             policy   from outside          from a pod            from this node
  *   ClusterIP      Cluster  cluster, masqueraded  cluster               cluster, masqueraded
@@ -9,16 +9,17 @@
  *   the rest       Cluster  cluster, masqueraded  cluster, masqueraded  cluster, masqueraded
  *   the rest       Local    local                 cluster               cluster, masqueraded
  *
- * With masqueradeAll pods to a ClusterIP are masqueraded, too. A sender inside the cluster reaches
- * an external address as if a load balancer had sent it to a better node, so policy Local does not
- * hold for it. This node is masqueraded then, because its source may be the Service's own address.
+ * With masqueradeAll packets of pods to a ClusterIP are masqueraded, too. A sender inside the
+ * cluster reaches an external address as if a load balancer had selected a better node, so policy
+ * Local does not apply to it. This node is masqueraded then, because its source may be the
+ * Service's own address.
  *
- * A Service without external addresses and node ports has no frontend that asks for the external
+ * A Service without external addresses and node ports has no frontend that uses the external
  * policy, so that policy has no effect there.
  */
 #include "plan/nat/nat_outcome.h"
 
-/* The cluster set is empty only if there is nothing usable anywhere. */
+/* The cluster set is empty only if no endpoint is usable anywhere. */
 static struct nat_outcome send(const struct nat_port *port, enum nat_set_kind set, bool masquerade)
 {
     if (port->sets[set].count)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What interfaces are; see nat_roles.h.
+ * Roles of interfaces; see nat_roles.h.
  *
- * Found, in this order:
+ * Detected in this order:
  *
  *   neither  what is ours, can't carry a program, is a port of a bridge or bond, or is no way to
  *            anywhere (dummy, VRF, ifb)
@@ -16,12 +16,12 @@
  *   uplink   it is on a network that is not the pods'
  *
  * A pod that routes for others thus stays a pod, and the veth of a node that is itself a container
- * is an uplink: to a pod beside its own network leads a host route. A network of containers that
- * are no pods (docker0) is served as pods are; whether its packets count as a pod's is not said by
- * the interface where pods' networks are known.
+ * is an uplink: a pod outside its own network has a host route. A network of containers that are no
+ * pods (docker0) is served like pods; if pods' networks are known, its interface does not decide
+ * whether its packets count as a pod's.
  *
- * Routes of all tables count. One that goes leaves the interface as it is until the kernel is read
- * anew, every few minutes: a session of a routing daemon that flaps moves no program.
+ * Routes of all tables count. A deleted route does not change the role until the kernel is read
+ * again, every few minutes: a flapping BGP session moves no program.
  */
 #include "plan/nat/nat_roles.h"
 
@@ -43,7 +43,7 @@ bool nat_may_be_pods(const struct link *link)
            (strcmp(link->kind, "veth") == 0 || strcmp(link->kind, "tun") == 0);
 }
 
-/* As dev_is_mac_header_xmit() of Linux has it; what it leaves out is no way to anywhere. */
+/* As dev_is_mac_header_xmit() of Linux; kinds that it excludes lead nowhere. */
 bool nat_is_bare(const struct link *link)
 {
     static const uint16_t types[] = { ARPHRD_NONE,  ARPHRD_TUNNEL, ARPHRD_TUNNEL6, ARPHRD_SIT,
@@ -82,12 +82,12 @@ uint32_t nat_vrf_of(const struct link_facts *facts, const struct link *link)
 
 /* ---- routes ---- */
 
-/* Where the routes by an interface lead. */
+/* The destinations of the routes by an interface. */
 struct routed {
     bool to_routers;
-    bool to_pod;     /* straight to one */
-    bool to_pod_net; /* straight to a network of pods */
-    bool to_others;  /* straight to a network or host that is no pod's */
+    bool to_pod;     /* directly to one */
+    bool to_pod_net; /* directly to a network of pods */
+    bool to_others;  /* directly to a network or host that is no pod's */
     bool to_network; /* ... to a network, where the family's pod networks are known */
 };
 
@@ -167,7 +167,7 @@ static bool is_tunnel(const struct link *link)
     return has_kind(link, kinds, ARRAY_SIZE(kinds));
 }
 
-/* What the ports of a bridge are, by their kinds. */
+/* The ports of a bridge, by their kinds. */
 struct ports {
     bool pods, others;
 };
@@ -229,7 +229,7 @@ static bool matches(const string_list *patterns, const struct link *link)
     return false;
 }
 
-/* What one list names is not found for the other. */
+/* An interface on one list is not detected for the other. */
 bool nat_is_uplink(const struct link_facts *facts, const struct link *link)
 {
     const struct config *config = facts->config;

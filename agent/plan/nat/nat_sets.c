@@ -3,14 +3,14 @@
  * Which endpoints a flow may be sent to: the cluster set and the local set of one service port.
  *
  * The rules are those of kube-proxy's CategorizeEndpoints(). A set has the ready endpoints; of
- * these the cluster set keeps the near ones, by their hints. A set that is empty then takes the
- * endpoints that serve while they terminate, near or not; each set does so for itself. Hints count
- * only if every ready endpoint has a hint of the kind and one of them names us. Hints for nodes are
- * tried first, then hints for zones. So hints never empty a set, and the cluster set is empty only
- * if no endpoint is usable anywhere.
+ * these the cluster set keeps the near ones, by their hints. A set that is then empty uses the
+ * endpoints that serve while they terminate, near or not; each set separately. Hints count only if
+ * every ready endpoint has a hint of the kind and one of them names this node or its zone. Hints
+ * for nodes are tried first, then hints for zones. So hints never make a set empty, and the cluster
+ * set is empty only if no endpoint is usable anywhere.
  *
- * A third list has all endpoints that serve. A UDP flow, which has no end of its own, stays with
- * its endpoint while the endpoint is in that list, even if no new flow is sent there any more.
+ * A third list has all serving endpoints. A UDP flow, which has no explicit end, stays with its
+ * endpoint while the endpoint is in that list, even if it gets no new flows.
  */
 #include "plan/nat/nat_sets.h"
 
@@ -26,7 +26,7 @@ typedef VEC(struct backend) backend_list;
 
 enum nearness { ANYWHERE, SAME_NODE, SAME_ZONE };
 
-/* Who asks. */
+/* The node for which sets are determined. */
 struct here {
     const char *node, *zone; /* zone "": unknown, no hint is for it */
 };
@@ -66,7 +66,7 @@ static bool has_hints(const struct endpoint *endpoint, enum nearness nearness)
     return hints && (nearness == SAME_NODE ? hints->node_count : hints->zone_count) > 0;
 }
 
-/* The guards: every ready endpoint has a hint of the kind, and one of them is for us. */
+/* The conditions: every ready endpoint has a hint of the kind, and one of them is for this node. */
 static bool is_believed(const backend_list *list, enum nearness nearness, const struct here *here)
 {
     bool found = false;
@@ -93,7 +93,7 @@ static void unite(nat_endpoint_list *set)
     vec_drop_equal(set, nat_endpoint_cmp);
 }
 
-/* The ready ones that are near, or all that are leaving; of this node only, if `local`. */
+/* Selects the ready and near endpoints, or all terminating ones; only of this node, if `local`. */
 static int select_set(const backend_list *list, bool ready, bool local, enum nearness nearness,
                       const struct here *here, nat_endpoint_list *set)
 {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What holds for all Services: which addresses are pods, which are kept for ClusterIPs, which are
- * other Nodes', and which ports masquerading may use.
+ * Settings for all Services: which addresses are pods', which are reserved for ClusterIPs, which
+ * are other Nodes', and which ports masquerading may use.
  *
- * Pods are told by their source address: by services.clusterCIDRs if that is written, else by the
- * AddressBlocks and the podCIDRs of all Nodes. In a family of which no such network is known, also
- * because the list is written out empty, the program tells pods by the interface they come in by
+ * Pods are identified by their source address: by services.clusterCIDRs if set, else by the
+ * AddressBlocks and the podCIDRs of all Nodes. In a family without such a network, also if the list
+ * is explicitly empty, the program identifies pods by their incoming interface
  * (bpf/nat/delivery.h).
  *
  * The program compares the source of every new flow with every network. So the networks are
- * reduced to the fewest that cover the same addresses: neighbours become one.
+ * aggregated to the fewest that cover the same addresses.
  *
- * The other Nodes are told to the program, too: an ICMP error may have come here that is about one
- * of their flows (bpf/nat/spread.h).
+ * The program also gets the other Nodes' addresses: an ICMP error about one of their flows may
+ * arrive here (bpf/nat/spread.h).
  *
- * Called by the NAT engine at start, on reload, and when plan_nat_affected() says so.
+ * Called by the NAT engine at start, on reload, and when plan_nat_affected() requires it.
  */
 #include <errno.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static int push_node(prefix_list *nets, const struct object *object)
     return 0;
 }
 
-/* Adds the subnet if one of the networks lies in it. */
+/* Adds the subnet if it contains one of the networks. */
 static int push_if_used(prefix_list *nets, const struct prefix *subnet)
 {
     vec_each(const struct prefix, net, nets) {
@@ -110,7 +110,10 @@ static bool is_sibling(const struct prefix *left, const struct prefix *right)
     return !(left->ip.bytes[byte] & bit) && prefix_contains(&parent, &right->ip);
 }
 
-/* Sorted, a network stands right before those inside it, and halves stand side by side. */
+/*
+ * In a sorted list a network is directly before those inside it, and the two halves of a prefix are
+ * adjacent.
+ */
 static void reduce(prefix_list *nets)
 {
     struct prefix *kept = nets->items;
@@ -139,8 +142,8 @@ static void limit(prefix_list *nets, size_t most, const char *place, const char 
 }
 
 /*
- * Whose addresses are pods'. Blocks are many and come and go: where they are more than are looked
- * at for a packet, the pools that they are cut from stand for them.
+ * Finds the pod networks. Blocks are numerous and change often: if there are more than the
+ * program's limit, their pools are used instead.
  */
 static int find_pods(const struct node_facts *facts, prefix_list *pods)
 {
@@ -159,8 +162,10 @@ static int find_pods(const struct node_facts *facts, prefix_list *pods)
                : push_objects(pods, facts->store, KIND_ADDRESS_POOL, push_pool);
 }
 
-/* Whose pods are on this node for sure, each behind an interface of its own: they were given out
- * by Coil or by agentd. Of podCIDRs nobody knows how other plugins connect their pods. */
+/*
+ * The networks whose pods are on this node, each behind an interface of its own: blocks allocated
+ * by Coil or by agentd. For podCIDRs it is unknown how other plugins connect their pods.
+ */
 static int find_own_blocks(const struct node_facts *facts, prefix_list *own)
 {
     const struct object *object;
@@ -196,7 +201,7 @@ static int find_peers(const struct node_facts *facts, ip_list *peers)
     return r;
 }
 
-/* Whole seconds, as the program counts them; rounded up. */
+/* Whole seconds, the program's unit; rounded up. */
 static uint32_t whole_seconds(int64_t ms)
 {
     return (uint32_t)((ms + SECOND_MS - 1) / SECOND_MS);

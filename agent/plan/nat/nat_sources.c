@@ -2,10 +2,10 @@
 /*
  * The source addresses of the node's own packets and of masqueraded ones; see nat_hooks.h.
  *
- * The kernel's masquerading chooses an address for each packet: for IPv4 the interface's first
- * primary address, preferring one in the next hop's network; for IPv6 by RFC 6724. We choose one
- * address per interface and family. The source address of the default route fits the next hop of
- * most traffic, so it is preferred on its interface.
+ * The kernel's masquerading selects an address for each packet: for IPv4 the interface's first
+ * primary address, preferring one in the next hop's network; for IPv6 by RFC 6724. Here one address
+ * is selected per interface and family. The source address of the default route fits the next hop
+ * of most traffic, so it is preferred on its interface.
  */
 #include <linux/rtnetlink.h>
 
@@ -36,7 +36,7 @@ struct nat_svc0 plan_nat_svc0(const struct node_facts *facts, uint32_t ifindex,
     };
 }
 
-/* How good an address is as a source; 0: it is none. */
+/* The preference of an address as a source; 0: unusable. */
 static int merit(const struct link_address *address, const struct ip *preferred)
 {
     if (address->scope != RT_SCOPE_UNIVERSE || address->tentative)
@@ -109,15 +109,15 @@ static bool is_taken_in(const nat_attachment_list *wanted, uint32_t ifindex)
     return false;
 }
 
-/* A bridge that takes in packets of pods itself has others' ports, too. */
+/* A bridge with pod_in itself also has other ports than pods'. */
 static uint32_t back_of(const struct sorted *links, const nat_attachment_list *wanted,
                         const struct link *link, uint32_t hooks)
 {
     const uint32_t out = 1u << NAT_HOOK_POD_OUT, both = out | 1u << NAT_HOOK_POD_IN;
-    if (hooks == out) /* a bridge that has pods' ports alone */
+    if (hooks == out) /* a bridge with only pods' ports */
         return link->ifindex;
     if (link->lower && link_port_of(links, link) && nat_may_be_pods(link))
-        return NAT_BACK_UNKNOWN; /* what this node itself sends into the bridge comes by it */
+        return NAT_BACK_UNKNOWN; /* packets of this node into the bridge arrive by it */
     const struct link *bridge = hooks == both ? link_bridge_behind(links, link) : NULL;
     if (bridge)
         return is_taken_in(wanted, bridge->ifindex) ? NAT_BACK_ANY : bridge->ifindex;

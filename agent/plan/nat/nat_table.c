@@ -2,7 +2,7 @@
 /*
  * The values of nat_table.h: their order, and how a row is freed.
  *
- * Every room that reads or writes Service NAT compares rows, frontends, endpoints and attachments
+ * Every room that reads or writes service NAT compares rows, frontends, endpoints and attachments
  * by these functions, so that a sorted list of one is a sorted list for all.
  */
 #include "plan/nat/nat_table.h"

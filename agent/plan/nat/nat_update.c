@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Plans the Services that are asked for, one after the other; see nat_update.h.
+ * Plans the requested Services, one after the other; see nat_update.h.
  *
- * The NAT engine calls plan_nat_update() with the Services that a change touches, and with all of
- * them in a pass over everything; plan_nat() does the same with no rows to begin with. No more than
- * one new row exists at a time, unless it is taken: in a pass over everything most of them equal
- * the rows that are there.
+ * The NAT engine calls plan_nat_update() with the Services that a change affects, and with all of
+ * them in a full pass; plan_nat() does the same without existing rows. At most one new row exists
+ * at a time, unless the callback takes it: in a full pass most of them equal the existing rows.
  */
 #include "plan/nat/nat_update.h"
 
@@ -19,7 +18,7 @@ static int key_cmp(const void *a, const void *b)
     return r ? r : strcmp(left->name, right->name);
 }
 
-/* Every Service that is there, or was. */
+/* Every Service that exists, or has a row. */
 static int add_all_keys(const struct store *store, const struct sorted *rows, nat_key_list *keys)
 {
     AUTOVEC object_list services = { 0 };

@@ -2,13 +2,13 @@
 /*
  * Plans Events for the owners of Services; called by the events engine, and written by agentd.
  *
- * The questions are those of the route and NAT planners, by the same functions (claim.h), so that
- * an Event never says something else than `agentctl explain`. What the owner can't mend (no
- * endpoints here, a node that is drained) is no Event.
+ * The checks are those of the route and NAT planners, by the same functions (claim.h), so that an
+ * Event never contradicts `agentctl explain`. Faults that the owner can't fix (no endpoints here, a
+ * drained node) are no Event.
  *
  * The id is a keyed hash over the Service's uid and the words of the cause. The key is a constant:
- * it has to be the same on all nodes, and who can choose the words of a cause could as well write
- * the Event himself.
+ * it must be the same on all nodes, and a user who can choose the text of a cause could also write
+ * the Event.
  */
 #include "plan/nat/service_event.h"
 
@@ -47,7 +47,7 @@ int service_event_cmp(const void *a, const void *b)
     return r ? r : CMP((*left)->id, (*right)->id);
 }
 
-/* Copies a string to where `*at` is, which moves behind it. */
+/* Copies a string to `*at`, and advances `*at` past it. */
 static const char *put(char **at, const char *string)
 {
     char *begin = *at;
@@ -166,7 +166,7 @@ static int add_of_candidate(const struct node_facts *facts, const candidate_list
         return 0;
     if (external && candidate->reason == REASON_IN_SERVICE_CIDR)
         return add_refused(candidate, EVENT_EXTERNAL_IP_CLUSTER, list);
-    /* Where NAT is off, another proxy may serve the address: then it is only not announced. */
+    /* With NAT off, another proxy may serve the address: then it is only not announced. */
     if (external && candidate->reason == REASON_OUTSIDE_RANGES && facts->config->services.enabled)
         return add_refused(candidate, EVENT_EXTERNAL_IP_OUTSIDE, list);
     if (candidate->reason < REASON_PORTS_TAKEN)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a Service lacks; see service_lacks.h. Called by the waiting engine, which bears with each
- * for a moment: objects that go together don't come together.
+ * What a Service lacks; see service_lacks.h. Called by the waiting engine, which delays each fault:
+ * related objects are not created at the same time.
  *
- * Kubernetes says nothing of these: it takes a Service for one whose pods are not ready yet. An
- * endpoint that counts is one that is ready or serving, as for the planners (endpoints.h).
+ * Kubernetes does not report these: such a Service looks like one whose pods are not ready yet. An
+ * endpoint counts if it is ready or serving, as for the planners (endpoints.h).
  */
 #include "plan/nat/service_lacks.h"
 
@@ -16,7 +16,7 @@
 #include "plan/object_fault.h"
 #include "plan/routes/claim.h"
 
-/* A Service with its slices, and where what it lacks goes. */
+/* A Service with its slices, and the list for its faults. */
 struct look {
     const struct store *store;
     const struct service *service;
@@ -52,7 +52,7 @@ static bool has_port(const struct endpoint_slice *slice, const struct service_po
     return false;
 }
 
-/* The first slice that has endpoints, if none of them all has the port; else NULL. */
+/* The first slice with endpoints, if no slice has the port; else NULL. */
 static const struct endpoint_slice *lacks_port(const struct look *look,
                                                const struct service_port *port)
 {
@@ -104,7 +104,7 @@ static void check_ports(const struct look *look)
     }
 }
 
-/* An endpoint of policy Local is that of the Node that it names. */
+/* With policy Local an endpoint belongs to the Node that it names. */
 static void check_nodes(const struct look *look)
 {
     const struct endpoint *lost = NULL;
@@ -136,7 +136,7 @@ static void check_nodes(const struct look *look)
              .address = ip_str(&lost->ip, address));
 }
 
-/* Endpoints of a family in which the Service has no address inside of the cluster. */
+/* Endpoints of a family in which the Service has no ClusterIP. */
 static void check_families(const struct look *look)
 {
     for (size_t i = 0; i < look->slice_count; i++) {
@@ -149,7 +149,7 @@ static void check_families(const struct look *look)
     }
 }
 
-/* Names of hosts, which kube-proxy passes over as well, and nothing beside them. */
+/* Only host names, which kube-proxy skips as well. */
 static void check_names(const struct look *look)
 {
     const struct endpoint_slice *names = NULL;
@@ -165,7 +165,9 @@ static void check_names(const struct look *look)
         tell(look, service_endpoints_are_names, .slice = names->object.name);
 }
 
-/* Ranges are for LoadBalancer addresses, by kube-proxy's rules: it would be taken for a firewall.
+/*
+ * Ranges apply to LoadBalancer addresses, by kube-proxy's rules: users might take them for a
+ * firewall.
  */
 static void check_source_ranges(const struct look *look, const struct config *config)
 {
@@ -191,7 +193,7 @@ static bool has_zone_hints(const struct endpoint_slice *slice)
     return false;
 }
 
-/* Said of the Node, whichever Services have hints. */
+/* The place is the Node, whichever Services have hints. */
 static void check_zone(const struct look *look, const char *name)
 {
     const struct object *node = store_get(look->store, KIND_NODE, "", name);

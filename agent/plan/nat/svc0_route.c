@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which networks are led to svc0, and how; see lead.h.
+ * Which networks are routed to svc0, and how; see svc0_route.h.
  *
- * A network that overlaps one of this node's own is not led: the route would take the node's
- * neighbours away. Its ClusterIPs then get a route each. Single addresses of this node inside it do
- * no harm, such as those of kube-proxy's IPVS mode or of a DNS cache on the node.
+ * A network that overlaps one of this node's own is not routed: the route would redirect packets to
+ * the node's neighbours. Its ClusterIPs then get one route each. Single addresses of this node
+ * inside it are harmless, such as those of kube-proxy's IPVS mode or of a DNS cache on the node.
  *
  * Called by the route planner: for a whole plan, and for each address.
  */
@@ -21,9 +21,9 @@ struct svc0_route svc0_route_of(const struct node_facts *facts, uint8_t family)
 }
 
 /*
- * A network of this node that a prefix overlaps, or NULL. A single address takes nothing away: the
- * kernel looks for its own addresses before it looks at routes. It is none of these networks, since
- * this is asked of each ClusterIP, and kube-proxy's IPVS mode puts all of them on the node.
+ * A network of this node that a prefix overlaps, or NULL. A single address does not count: the
+ * kernel checks local addresses before other routes. It is not among these networks, since this
+ * function is called for each ClusterIP, and kube-proxy's IPVS mode adds all of them to the node.
  */
 static const struct prefix *overlapped(const struct node_facts *facts, const struct prefix *prefix)
 {

@@ -2,15 +2,15 @@
 /*
  * Plans one address; see address_row.h.
  *
- * An address is announced if and only if this node serves it now. The question is put to every
- * Service that names the address, oldest first, in the order of enum address_reason: does a proxy
- * serve the address for this Service at all; are its ports still free here; may this node announce
- * the address; has a port a usable endpoint by the policy that applies. Then to the address as a
- * whole: has NAT proved it; is it held down. Where NAT is ours, nobody serves a Service without a
- * ClusterIP of the family: what could never be proved is withheld for that reason. The row keeps
- * the answer of each Service, so that `agentctl explain` need not guess.
+ * An address is announced if and only if this node serves it now. Every Service that names the
+ * address is checked, oldest first, in the order of enum address_reason: does a proxy serve the
+ * address for this Service; are its ports still free here; may this node announce the address; has
+ * a port a usable endpoint by its policy. Then the address as a whole: has NAT proved it; is it
+ * held down. If this agent does NAT, no proxy serves a Service without a ClusterIP of the family:
+ * its addresses, which could never be proved, are withheld for that reason. The row keeps the
+ * result of each Service for `agentctl explain`.
  *
- * Called for each address that a change touches, and for all of them in a whole plan.
+ * Called for each address that a change affects, and for all of them in a whole plan.
  */
 #include "plan/routes/address_row.h"
 
@@ -37,16 +37,16 @@ static void port_taken_fault(struct faults *faults, const struct candidate *lose
                  .address = ip_str(&loser->address->ip, address), .port = number, .owner = name);
 }
 
-/* An address on its way to a row. */
+/* The working state of one address. */
 struct judging {
     const struct route_inputs *inputs;
-    const struct real_address *real; /* NULL: it is nobody's apart from services */
+    const struct real_address *real; /* NULL: no owner other than Services */
     candidate_list list;
     ports_elsewhere elsewhere; /* of candidates that count */
-    char *lost_port;           /* the first of them, where the verdict is PORTS_ELSEWHERE */
+    char *lost_port;           /* the first of them, if the verdict is PORTS_ELSEWHERE */
     int64_t leaves_ms;         /* as in the row */
     uint64_t stand_in;
-    bool may_announce; /* this node may, for one of the services */
+    bool may_announce; /* this node may announce it for one of the Services */
     struct faults *faults;
 };
 
@@ -57,7 +57,7 @@ static void judging_done(struct judging *judging)
     free(judging->lost_port);
 }
 
-/* Counts a candidate's own ports and those with endpoints, and says what follows for it. */
+/* Counts a candidate's own ports and those with endpoints, and sets its reason. */
 static int judge_ports(struct judging *judging, struct candidate *candidate)
 {
     const struct route_inputs *inputs = judging->inputs;
@@ -106,7 +106,7 @@ static void in_service_cidr_fault(struct faults *faults, const struct candidate 
 static void real_address_fault(struct faults *faults, const struct candidate *candidate,
                                const struct real_address *real)
 {
-    /* All have the address and whose it is as arguments. */
+    /* All have the address and its owner as arguments. */
     static const struct fault_type *const types[REASON_COUNT] = {
         [REASON_NODE_ADDRESS] = &fault_type_address_of_node,
         [REASON_LOCAL_ADDRESS] = &fault_type_address_of_interface,
@@ -121,7 +121,7 @@ static void real_address_fault(struct faults *faults, const struct candidate *ca
             .address = ip_str(&candidate->address->ip, address), .interface = real->of });
 }
 
-/* With NAT on, a ClusterIP that an interface has, too, as a cache of DNS may: two things answer. */
+/* With NAT on, a ClusterIP that an interface also has, as a DNS cache may: both would answer. */
 static void local_cluster_ip_fault(struct faults *faults, const struct candidate *candidate,
                                    const char *interface)
 {
@@ -130,7 +130,7 @@ static void local_cluster_ip_fault(struct faults *faults, const struct candidate
                  .address = ip_str(&candidate->address->ip, address), .interface = interface);
 }
 
-/* What the reason of a candidate is about. */
+/* The object of a candidate's reason. */
 static const char *about(const struct judging *judging, const struct candidate *candidate)
 {
     const char *named = candidate->service->load_balancer_class;
@@ -195,7 +195,7 @@ static uint8_t announced_protocol(const struct route_inputs *inputs, const candi
     return 0;
 }
 
-/* What holds for the address as a whole overrules the services that would be announced. */
+/* A reason of the address as a whole replaces those of Services that would be announced. */
 static void overrule(candidate_list *list, enum address_reason reason)
 {
     vec_each(struct candidate, candidate, list) {
@@ -205,14 +205,14 @@ static void overrule(candidate_list *list, enum address_reason reason)
 }
 
 /*
- * What the kernel is asked for beside the announcement. A ClusterIP needs no route of its own where
- * its network is led as a whole. An address that is another load balancer's, or somebody's apart
- * from services, is left to whoever has it: a route to svc0 would take all its ports.
+ * Sets the routes beside the announcement. A ClusterIP needs no route of its own if its network is
+ * routed as a whole. An address of another load balancer, or with an owner other than Services,
+ * gets no route: a route to svc0 would take all its ports.
  */
 static void guard_row(const struct node_facts *facts, bool may_announce, bool is_real,
                       struct address_row *row)
 {
-    bool served = row->reason > REASON_OTHER_CLASS; /* for one of the services at least */
+    bool served = row->reason > REASON_OTHER_CLASS; /* for at least one of the Services */
     const struct service *owner = claim_cluster_ip_owner(facts, &row->address);
     row->foreign = facts->nat_svc0 && owner && svc0_route_covers(facts, &row->address) &&
                    claim_service(facts->config, owner) == REASON_OTHER_PROXY;
@@ -223,7 +223,7 @@ static void guard_row(const struct node_facts *facts, bool may_announce, bool is
         row->svc0_route = svc0_route_of(facts, row->address.family);
 }
 
-/* Judges each candidate. */
+/* Checks each candidate. */
 static int judge(const struct ip *address, struct judging *judging)
 {
     const struct node_facts *facts = judging->inputs->node;
@@ -260,7 +260,9 @@ static bool has_reason(const candidate_list *list, enum address_reason reason)
     return false;
 }
 
-/* Whether what is announced stays so for a while, until the node that stands in announces it. */
+/*
+ * Whether an announced address stays announced for some time, until the stand-in node announces it.
+ */
 static bool leaves_later(struct judging *judging, const struct address_row *before)
 {
     const int64_t now_ms = judging->inputs->now_ms;
@@ -296,7 +298,7 @@ static int judge_elsewhere(struct judging *judging, const struct address_row *be
     return judging->lost_port ? 0 : -ENOMEM;
 }
 
-/* What keeps an address back although its Services could be announced. */
+/* What prevents an announcement although the Services could be announced. */
 static const struct hold *judge_readiness(const struct ip *address, struct judging *judging)
 {
     const struct hold *hold = route_inputs_held(judging->inputs, address);

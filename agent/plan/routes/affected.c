@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a changed object to the addresses and blocks that must be planned again; see affected.h.
+ * Which addresses and blocks must be planned again after an object changes; see affected.h.
  *
- * Called by the daemon for every change that the store reports. A case that is missing here shows
- * as a pass over everything that finds a difference, which tests and daemon both treat as a defect.
+ * Called by the daemon for every change that the store reports. If a case is missing here, a full
+ * pass finds a difference, which tests and daemon both treat as a defect.
  */
 #include "plan/routes/affected.h"
 
@@ -45,7 +45,7 @@ static int push_node(const struct object *object, ip_list *addresses)
     return 0;
 }
 
-/* This node's eligibility decides over every address. */
+/* This node's eligibility affects every address. */
 static bool node_eligibility_changed(const struct node_facts *facts, const struct change *change)
 {
     static const struct node absent = { 0 };
@@ -58,7 +58,9 @@ static bool node_eligibility_changed(const struct node_facts *facts, const struc
            before->network_unavailable != after->network_unavailable;
 }
 
-/* The addresses that one version of the object has a say in; NULL: it did not, does not exist. */
+/*
+ * The addresses that one version of the object affects; NULL: the object did not, does not exist.
+ */
 static int push_version(const struct node_facts *facts, const struct object *version,
                         ip_list *addresses)
 {
@@ -71,7 +73,7 @@ static int push_version(const struct node_facts *facts, const struct object *ver
         return push_slice(facts, version, addresses);
     case KIND_NODE:
         return push_node(version, addresses);
-    default: /* a block is a unit of its own, all other kinds have no say */
+    default: /* a block is a unit of its own, other kinds do not matter */
         return 0;
     }
 }

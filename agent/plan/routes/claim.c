@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The services' claims on one address: which are there, are they served, whose is a port, may this
- * node announce them, and which of their ports have usable endpoints.
+ * The claims of Services on one address: which exist, are they served, which Service has a port,
+ * may this node announce them, and which of their ports have usable endpoints.
  *
- * Called by the route planner and the NAT planner, which must not differ in any of it. The rules
- * are those of kube-proxy for what is served, and of the well-known labels and conditions for what
- * a node may attract.
+ * Called by the route planner and the NAT planner, which must agree on all of this. The rules are
+ * those of kube-proxy for what is served, and of the well-known labels and conditions for what a
+ * node may attract.
  */
 #include "plan/routes/claim.h"
 
@@ -26,7 +26,7 @@ bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip)
     return false;
 }
 
-/* A label is another proxy's, even an empty one, unless it is the name configured as ours. */
+/* A label names another proxy, even if empty, unless it is the configured name. */
 static bool is_our_proxys(const struct config *config, const struct service *service)
 {
     const char *ours = config->services.proxy_name;
@@ -75,11 +75,11 @@ bool claim_is_our_class(const struct config *config, const struct service *servi
 }
 
 /*
- * The configured ranges. Without these all but what is to be of a pool and is not: where there are
- * pools, an address that a status merely names is not taken for ours, unless whoever gives
- * addresses says that it looks after the Service: an edit of a pool that would orphan addresses is
- * not in force there; or it was served before there were pools (kept). Another class's address is
- * another balancer's in any case, and served here as kube-proxy does.
+ * In the configured ranges. Without ranges: all, except addresses that should be in a pool and are
+ * not. If there are pools, an address that is only in a status is not ours, unless the allocator
+ * has marked the Service (there an edit of a pool that would orphan addresses is not in force), or
+ * it was served before there were pools (kept). An address of another class belongs to another load
+ * balancer, and is served here as by kube-proxy.
  */
 static bool is_balanced_here(const struct node_facts *facts, const struct service *service,
                              const struct service_address *address)
@@ -251,8 +251,10 @@ static bool is_connected(const struct node_facts *facts, const struct ip *ip)
     return placement_on_link(facts, ip, NULL, &link) != PLACEMENT_NO_INTERFACE;
 }
 
-/* By a node that has no interface in its network, what only an L2Advertisement selects is announced
- * like any other. */
+/*
+ * A node without an interface in its network announces an address that only an L2Advertisement
+ * selects like any other.
+ */
 static enum address_reason advertised(const struct node_facts *facts, const struct service *service,
                                       const struct ip *ip)
 {
@@ -276,7 +278,9 @@ enum address_reason claim_announceable(const struct route_inputs *inputs,
         return REASON_OTHER_CLASS;
     if (claim_on_segment(facts, service, address) && is_connected(facts, &address->ip))
         return REASON_CLAIMED;
-    /* A ClusterIP on an interface of this node is somebody's on purpose, advertised or not. */
+    /*
+     * A ClusterIP on an interface of this node is configured there on purpose, advertised or not.
+     */
     if (real && address->origin == ADDRESS_CLUSTER && real->reason == REASON_LOCAL_ADDRESS)
         return REASON_LOCAL_ADDRESS;
     if (!is_advertised(facts->config, address->origin))

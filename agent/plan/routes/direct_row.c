@@ -3,9 +3,9 @@
  * Plans routes to other nodes' blocks; see direct_row.h. Called by the composition of a route plan
  * (routes.c) when a block, a Node, or this node's addresses or links change.
  *
- * The networks of this node are those of its interfaces' addresses; of several that the Node's
- * address is on, the narrowest counts, as in the kernel. An address that is not usable (tentative),
- * or of an interface that is down, has no network: the kernel would refuse the route.
+ * The networks of this node are those of its interfaces' addresses; of several with the Node's
+ * address, the longest prefix wins, as in the kernel. An address that is not usable (tentative), or
+ * of an interface that is down, has no network: the kernel would refuse the route.
  */
 #include "plan/routes/direct_row.h"
 
@@ -56,7 +56,7 @@ static bool is_up(const struct node_facts *facts, uint32_t ifindex)
     return link && link->up;
 }
 
-/* The interface of the narrowest network that has the address; 0: none has. */
+/* The interface of the longest prefix with the address; 0: none. */
 static uint32_t interface_to(const struct node_facts *facts, const struct ip *ip)
 {
     const struct link_address *best = NULL;
@@ -71,7 +71,7 @@ static uint32_t interface_to(const struct node_facts *facts, const struct ip *ip
     return best ? best->ifindex : 0;
 }
 
-/* A route to it would take packets to the Node, or to this node, on a way in a circle. */
+/* A route to it would create a loop for packets to the Node, or to this node. */
 static bool is_around(const struct node_facts *facts, const struct prefix *prefix,
                       const struct ip *via)
 {
@@ -111,7 +111,7 @@ static const struct prefix *const *prefixes_of(const struct address_block *block
     return prefixes;
 }
 
-/* A row that has no more than its key. */
+/* A row with only its key. */
 static struct direct_row key_of(const struct address_block *block, const struct prefix *prefix)
 {
     struct direct_row row = { .prefix = *prefix };

@@ -3,7 +3,7 @@
  * Hold-down: a withdrawn address comes back only after a delay, so that a flapping probe cannot
  * flap BGP. The delay doubles with each withdrawal that follows within routes.holdDown.max of the
  * last announcement, up to that maximum; an address that stayed announced, or withdrawn, for that
- * long starts afresh.
+ * long starts with the initial delay.
  *
  * Called by the route engine when an address is announced or withdrawn; owns nothing.
  */

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whose an address is, apart from Services; see real_address.h.
+ * The owner of an address other than a Service; see real_address.h.
  *
- * What status.loadBalancer and externalIPs say is the word of whoever may write these fields. The
- * Nodes' objects and this node's interfaces know better: an address that answers to somebody stays
- * his, or a Service would take every port of it, on this node and, by BGP, for everybody.
+ * status.loadBalancer and externalIPs may be set by any client with the right to write these
+ * fields. Nodes' objects and this node's interfaces have precedence: an address already in use
+ * keeps its owner. Otherwise a Service would take every port of it, on this node and, by BGP, in
+ * the whole network.
  *
- * kube-proxy in IPVS mode puts every service address on a device of its own, and leaves the device
- * behind when it goes. What is there is nobody's for that.
+ * kube-proxy in IPVS mode adds every service address to a device of its own, and leaves the device
+ * behind when it is removed. Addresses there do not count as in use.
  *
- * Called for each address that is planned. Interfaces of pods have no addresses, so there are few
- * to look at; of kube-proxy's, which may have thousands, none is.
+ * Called for each planned address. Interfaces of pods have no addresses, so there are few to check;
+ * kube-proxy's device, which may have thousands, is skipped.
  */
 #include "plan/routes/real_address.h"
 
@@ -34,14 +35,16 @@ static const struct link *ipvs_device(const struct node_facts *facts)
     return facts->links ? link_named(facts->links, IPVS_DEVICE) : NULL;
 }
 
-/* The index behind all addresses of an interface. */
+/* The index after all addresses of an interface. */
 static size_t behind(const struct sorted *addresses, uint32_t ifindex)
 {
     return sorted_lower_bound(addresses, &(struct link_address){ .ifindex = ifindex + 1 });
 }
 
-/* An interface's address with its length, at `*index` or later; NULL: there is none. kube-proxy's
- * device is passed over as a whole. */
+/*
+ * An interface's address with its length, at `*index` or later; NULL: there is none. kube-proxy's
+ * device is skipped as a whole.
+ */
 static const struct link_address *next_at(const struct node_facts *facts, const struct ip *ip,
                                           size_t *index)
 {
@@ -72,9 +75,9 @@ const struct link *real_interface_of(const struct node_facts *facts, const struc
 }
 
 /*
- * A network that this node is connected to, the widest. One of a single address is the other end of
- * a link, or kube-proxy's device has the address. Looked up by each length, since that device may
- * have thousands.
+ * A connected network of this node, the shortest prefix. A network of a single address is the other
+ * end of a link, or an address of kube-proxy's device, and does not count. Looked up by each
+ * length, since that device may have thousands.
  */
 static const struct prefix *network_of(const struct node_facts *facts, const struct ip *ip)
 {
@@ -88,7 +91,7 @@ static const struct prefix *network_of(const struct node_facts *facts, const str
     return NULL;
 }
 
-/* Whether a network is not the pods' alone: it has this node's address, too. */
+/* Whether a network is not only the pods': it also contains this node's address. */
 static bool has_nodes(const struct node_facts *facts, const struct prefix *network)
 {
     const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
@@ -98,8 +101,8 @@ static bool has_nodes(const struct node_facts *facts, const struct prefix *netwo
 }
 
 /*
- * The network of pods that an address is in. Who writes one that covers the nodes as well means the
- * whole site by it, and addresses of Services may lie there.
+ * The pod network of an address. A configured one that also covers the nodes means the whole site,
+ * and Services' addresses may be in it.
  */
 static const struct prefix *pods_with(const struct node_facts *facts, const struct ip *ip)
 {
@@ -110,7 +113,7 @@ static const struct prefix *pods_with(const struct node_facts *facts, const stru
     return NULL;
 }
 
-/* Whether a range of `length` or longer has it. */
+/* Whether a range of `length` or longer contains it. */
 static bool has_range(const prefix_list *ranges, uint8_t length, const struct ip *ip)
 {
     vec_each(const struct prefix, range, ranges) {
@@ -121,9 +124,9 @@ static bool has_range(const prefix_list *ranges, uint8_t length, const struct ip
 }
 
 /*
- * Whoever gives Services addresses out of a range has said that they are nobody else's; the range
- * of all addresses says nothing. Ranges of external IPs say only what pod interfaces may write, so
- * that a wide one says nothing of a network either.
+ * A range from which Services get addresses is reserved for them; the range of all addresses is no
+ * such statement. Ranges of external IPs only limit what users may write, so a wide one is no
+ * statement about a network either.
  */
 static bool is_meant_for_services(const struct node_facts *facts, const struct prefix *network,
                                   const struct ip *ip)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the inputs say of one address; see route_inputs.h. */
+/* Lookups of one address in the inputs; see route_inputs.h. */
 #include "plan/routes/route_inputs.h"
 
 #include <string.h>

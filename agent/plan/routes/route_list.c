@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From rows to kernel routes and rules: which lines the tables must hold. One row asks for at most
- * two routes, so that a change of one row is a change of at most two slots.
+ * Maps rows to kernel routes and rules. One row has at most two routes, so that a change of one row
+ * changes at most two slots.
  */
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -36,13 +36,13 @@ static struct route guard_route(uint32_t table, struct prefix prefix, uint32_t m
     };
 }
 
-/* In main nobody else's route to the same prefix shall be preferred. */
+/* In main no foreign route to the same prefix shall be preferred. */
 static uint32_t first_metric(const struct ip *ip)
 {
     return ip->family == IP_V4 ? ROUTE_METRIC_V4 : ROUTE_METRIC_FIRST_V6;
 }
 
-/* What leads a network or address to svc0. */
+/* The route of a network or address to svc0. */
 static struct route led_route(const struct route_plan *plan, struct prefix prefix,
                               const struct svc0_route *svc0_route)
 {
@@ -55,7 +55,10 @@ static struct route led_route(const struct route_plan *plan, struct prefix prefi
     return route;
 }
 
-/* The look-up goes on in the tables behind, as if the network were not led anywhere. */
+/*
+ * A throw route: the lookup continues in the following tables, as if the network had no route to
+ * svc0.
+ */
 static struct route foreign_route(struct prefix prefix)
 {
     struct route route = guard_route(ROUTE_TABLE_GUARD, prefix, plain_metric(&prefix.ip));
@@ -121,8 +124,8 @@ int block_routes(const struct config *config, const struct block_row *row,
 }
 
 /*
- * Two rows may ask for one slot: a block of one address that is a service's too, or two blocks of
- * one prefix, be it on two other nodes. The first by route_cmp() has it, which is the lower
+ * Two rows may need the same slot: a block of one address that is a Service's too, or two blocks of
+ * one prefix, also on two other nodes. The first by route_cmp() gets it, which has the lower
  * protocol number: the block's.
  */
 static void drop_slot_duplicates(route_list *routes)
@@ -177,7 +180,7 @@ static void prefer(struct route *best, bool *found, const struct route *pair, in
     }
 }
 
-/* Of other nodes' blocks. */
+/* For blocks of other nodes. */
 static void prefer_direct(const struct route_plan *plan, const struct route *slot,
                           struct route *best, bool *found)
 {
@@ -223,7 +226,7 @@ bool plan_wanted_route(const struct config *config, const struct route_plan *pla
     return found;
 }
 
-/* With NAT off the node's own packets pass the guard; with NAT on they are led by it. */
+/* With NAT off the node's own packets bypass the guard table; with NAT on they are routed by it. */
 static struct rule guard_rule(uint8_t family, bool for_all)
 {
     struct rule rule = {
@@ -238,7 +241,7 @@ static struct rule guard_rule(uint8_t family, bool for_all)
     return rule;
 }
 
-/* What of one family the guard table holds. */
+/* The contents of the guard table for one family. */
 struct guarding {
     bool any, led;
 };

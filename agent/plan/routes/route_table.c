@@ -2,16 +2,16 @@
 /*
  * Kernel routes and rules as values: order, ownership, text and difference.
  *
- * The difference is decided slot by slot (table, prefix, metric), because that is what the kernel
- * replaces and refuses by. Usually a slot holds one route; but `append` lets it hold several, ours
- * and foreign mixed, and a replace hits whichever of them stands first. So a slot is written only
- * when nothing but ours stands in it, and surplus ones of ours go before the replace: whatever the
- * replace then hits is the one left. A route of ours that is out of date beside a foreign one can
- * only be taken away: it would announce what is no longer meant.
+ * The difference is determined per slot (table, prefix, metric), since this is the kernel's key for
+ * replacing and refusing routes. Usually a slot has one route; but with `append` it may have
+ * several, ours and foreign ones, and a replace changes the first of them. So a slot is written
+ * only if it has no foreign route, and surplus routes of ours are deleted before the replace, which
+ * then changes the only one left. An outdated route of ours beside a foreign one can only be
+ * deleted: it would announce something that is no longer wanted.
  *
- * Rules have no replace, and deleting matches neither "not" nor, where we name no interface, the
- * interface (seen on 6.18; the protocol number is compared). New rules therefore come first, and
- * the kernel, which searches in order of age, deletes the old one.
+ * Rules have no replace, and a delete matches neither "not" nor, if the request has no interface,
+ * the interface (seen on 6.18; the protocol number is compared). New rules are therefore added
+ * first, and the kernel, which searches in order of age, deletes the old one.
  */
 #include "plan/routes/route_table.h"
 
@@ -93,7 +93,7 @@ bool rule_is_standard(const struct rule *rule)
     return false;
 }
 
-/* The names of /etc/iproute2/rt_protos that routers use; our own numbers have none. */
+/* The names of routing daemons in /etc/iproute2/rt_protos; our own numbers have none. */
 static const char *protocol_name(uint8_t protocol, char buffer[static 4])
 {
     switch (protocol) {
@@ -123,7 +123,7 @@ static const char *protocol_name(uint8_t protocol, char buffer[static 4])
     }
 }
 
-/* With the blank behind it; `ip` does not name the usual type. */
+/* With a trailing blank; `ip` omits the usual type. */
 static const char *type_name(uint8_t type)
 {
     static const char *const names[] = {
@@ -143,7 +143,7 @@ static const char *type_name(uint8_t type)
     return type < ARRAY_SIZE(names) ? names[type] : "unknown ";
 }
 
-/* The family's default metric is left out, so that both families read alike. */
+/* The family's default metric is omitted, so that both families have the same text. */
 const char *route_str_via(const struct route *route, const char *device,
                           char buffer[static ROUTE_STRLEN])
 {
@@ -161,7 +161,7 @@ const char *route_str_via(const struct route *route, const char *device,
     return buffer;
 }
 
-/* An interface is written as `ip` writes one whose name it can't find out: "if5". */
+/* An interface is written as by `ip` when it can't resolve the name: "if5". */
 const char *route_str(const struct route *route, char buffer[static ROUTE_STRLEN])
 {
     char device[16] = "";
@@ -198,14 +198,14 @@ const char *rule_str(const struct rule *rule, char buffer[static ROUTE_STRLEN])
     return buffer;
 }
 
-/* What is wanted in one slot, and what stands there. */
+/* The wanted route of one slot, and the existing ones. */
 struct slot {
     const struct route *want; /* NULL: nothing */
     const struct route *have;
     size_t have_count;
 };
 
-/* Takes the next slot off the two arrays. */
+/* Takes the next slot from the two arrays. */
 static struct slot next_slot(const struct route **want, const struct route *want_end,
                              const struct route **have, const struct route *have_end)
 {
@@ -234,7 +234,7 @@ static int list_foreign(const struct slot *slot, uint32_t export_table, struct r
     return 0;
 }
 
-/* Deletes ours, but for `keep`. */
+/* Deletes our routes except `keep`. */
 static int delete_ours(const struct slot *slot, const struct route *keep, uint32_t export_table,
                        struct route_diff *diff)
 {

@@ -2,7 +2,7 @@
 /*
  * The route planner: objects in, rows out; see routes.h for the contract.
  *
- * What a row asks of the kernel:
+ * The kernel routes of a row:
  *   export table (119)   blackhole ADDRESS proto 31 (or 34 + class)   BIRD learns it
  *   guard table (120)    unreachable ADDRESS proto 33                 unmapped ports must not loop
  *   main, with NAT on    ADDRESS dev svc0 src NODE proto 33           instead of that
@@ -10,20 +10,20 @@
  *   export table         blackhole BLOCK proto 30
  *   main                 unreachable BLOCK proto 33 metric 4278198272 free pod addresses likewise
  *   main                 BLOCK via NODE dev ... proto 30              another node's, routes.direct
- * `blackhole` depends on no link and is learned alike in both families by every BIRD from 2.0; the
- * export table is in no ip rule, so nobody is ever routed by it.
+ * `blackhole` depends on no link and is learned equally in both families by every BIRD from 2.0;
+ * the export table is in no ip rule, so no packet is routed by it.
  *
- * With NAT on, svc0's program refuses unmapped ports, and serves the node's own packets. For these
- * each address that NAT serves is led there, also one that this node may not announce (another
- * class, an excluded node, a drained one); ClusterIPs by their networks. That needs no rule where
- * nobody has any: a first rule costs every IPv4 packet of the node the kernel's short way through
- * the tables (docs/architecture.md). Where there are rules already, the guard table
- * leads, with a rule of its own before them.
+ * With NAT on, svc0's program rejects unmapped ports, and serves the node's own packets. For the
+ * latter each address that NAT serves is routed to svc0, also one that this node may not announce
+ * (another class, an excluded node, a drained one); ClusterIPs by their networks. That needs no
+ * rule if there are no other rules: the first rule disables the kernel's fast path of the IPv4
+ * table lookup for every packet (docs/architecture.md). If there are rules already, these routes
+ * are in the guard table, with a rule of its own before them.
  *
- * A plan is put together in one place, route_plan_update(): addresses first, which tell whether the
- * guard table leads; then blocks and networks. The daemon calls it after every change with what the
- * change touches, and with everything in a full pass; `agentctl plan` calls it with everything, on
- * an empty plan. A plan that was kept up to date therefore equals one made from nothing.
+ * A plan is composed in one place, route_plan_update(): addresses first, which determine whether
+ * the guard table is used; then blocks and networks. The daemon calls it after every change with
+ * the affected units, and with everything in a full pass; `agentctl plan` calls it with everything,
+ * on an empty plan. An updated plan therefore equals one made from nothing.
  */
 #include "plan/routes/routes.h"
 
@@ -72,8 +72,8 @@ void route_update_done(struct route_update *update)
 }
 
 /*
- * An update on its way. Until it is committed, the rows before are the plan's and those after ours;
- * so is the other way round for blocks and networks.
+ * An update in progress. Until the commit, the plan owns the old rows and the draft the new ones;
+ * afterwards the reverse, also for blocks and networks.
  */
 struct draft {
     struct route_update update;
@@ -152,7 +152,7 @@ static int draft_addresses(const struct route_plan *plan, const struct route_inp
     return 0;
 }
 
-/* All rows, or those that the scope names. */
+/* All rows, or those of the scope. */
 static int draft_direct(const struct route_plan *plan, const struct node_facts *facts,
                         const struct route_scope *scope, struct draft *draft)
 {
@@ -176,9 +176,9 @@ static int draft_direct(const struct route_plan *plan, const struct node_facts *
     return 0;
 }
 
-/* What is to be merged into one of the plan's tables. */
+/* Changes to be merged into one of the plan's tables. */
 struct batch {
-    struct sorted_change *changes; /* with room for all there can be */
+    struct sorted_change *changes; /* with space for the maximum */
     size_t count;
     struct sorted_merging merging;
 };
@@ -203,7 +203,7 @@ static int batch_addresses(struct route_plan *plan, struct draft *draft, struct 
     return sorted_merge_prepare(&plan->addresses, batch->changes, batch->count, &batch->merging);
 }
 
-/* Rows that came last count: one that is there before and after is put over itself. */
+/* Later changes win: a row that exists before and after replaces itself. */
 static int batch_direct(struct route_plan *plan, const struct route_update *update,
                         struct batch *batch)
 {
@@ -220,7 +220,7 @@ static int batch_direct(struct route_plan *plan, const struct route_update *upda
     return sorted_merge_prepare(&plan->direct, batch->changes, batch->count, &batch->merging);
 }
 
-/* Puts the draft into the plan. What can fail comes first. */
+/* Merges the draft into the plan. Steps that can fail are first. */
 static int commit(struct route_plan *plan, struct draft *draft, bool svc0_by_rule)
 {
     struct route_update *update = &draft->update;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See shared_ports.h. Called by address_row.c where this node lacks an endpoint that others have:
- * only then does anybody go through the endpoints' nodes.
+ * See shared_ports.h. Called by address_row.c if this node lacks an endpoint that others have: only
+ * then the nodes of endpoints are iterated.
  *
- * Of other nodes counts what their objects say: one that is not Ready, or about to be deleted, may
- * have no agent that announces anything. Whether one is drained, or has proved the address, it
- * alone knows; it has SHARED_PORTS_GRACE_MS for that.
+ * Other nodes are checked by their objects: one that is not Ready, or about to be deleted, may have
+ * no agent that announces anything. Whether a node is drained, or has proved the address, is known
+ * only to itself; SHARED_PORTS_GRACE_MS gives it time to announce the address.
  */
 #include "plan/routes/shared_ports.h"
 
@@ -84,7 +84,7 @@ static int add_node(void *context, const struct backend *backend)
                                                           : 0;
 }
 
-/* Those that can forward the port and may announce the address, sorted. */
+/* The nodes that can forward the port and may announce the address, sorted. */
 static int nodes_of_port(const struct node_facts *facts, const candidate_list *list,
                          const struct candidate *candidate, const struct service_port *port,
                          name_pointers *nodes)
@@ -104,7 +104,7 @@ static int nodes_of_port(const struct node_facts *facts, const candidate_list *l
     return 0;
 }
 
-/* What is being found: the nodes that can forward every port so far. */
+/* The search state: the nodes that can forward every port so far. */
 struct search {
     name_pointers nodes;
     bool begun;
@@ -145,7 +145,7 @@ static uint64_t number_of(const char *node)
     return siphash(node, strlen(node), key);
 }
 
-/* One of the nodes that can: the same as before, if it still can. */
+/* Selects one of these nodes: the same as before, if it is still among them. */
 static uint64_t choose_stand_in(const name_pointers *nodes, uint64_t before)
 {
     vec_each(const char *const, name, nodes) {
@@ -189,7 +189,7 @@ char *shared_ports_name(const struct port_elsewhere *port)
                        object->namespace, object->name);
 }
 
-/* One fault for each Service, of all its ports. */
+/* Adds one fault for each Service, with all its ports. */
 static void tell_of(const ports_elsewhere *ports, const struct candidate *candidate,
                     struct faults *faults)
 {
