@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See address probe.h. Run by segment/claim_probe.c. */
+/* See address_probe.h. Run by segment/claim_probe.c. */
 #include "plan/claims/address_probe.h"
 
 enum {
     ANSWERED_MS = 1000,
-    SILENT_MS = 250, /* and to say so takes a few more: well below a second */
-    SILENCES = 2,    /* that mean something: a frame may be lost */
+    SILENT_MS = 250, /* and an announcement takes a few more: well below a second */
+    SILENCES = 2,    /* needed in a row: a single frame may be lost */
 };
 
 bool address_probe_next(struct address_probe *address_probe, bool cut_off, int64_t now_ms)

@@ -9,7 +9,7 @@
 
 enum {
     PROBES = 3,
-    PROBE_MS = 40, /* between two, and after the last; a host of a segment answers within some */
+    PROBE_MS = 40, /* between two, and after the last; a host of a segment replies within a few */
     DEFEND_MS = 10 * 1000, /* RFC 5227, 2.4 (b): a second conflict within it, and it is given up */
     REFRESH_MS = 60 * 1000,
     PAUSE_FIRST_MS = 1000,
@@ -18,14 +18,14 @@ enum {
     SEEKS_SOON = 12,
     SEEK_SOON_MS = 250,
     SEEK_MS = 500,   /* after those: 20 s in all */
-    TOLD_AGAIN = 3,  /* of the rounds: one second after the first, for what was lost */
-    AGAIN_MS = 250,  /* between what is said because somebody probes */
-    ASK_MS = 220,    /* between two questions to who has it as well */
-    ANSWER_MS = 110, /* after one of them: what is heard is its answer */
-    RIVAL_MS = 850,  /* without an answer to three of them: it is gone */
+    TOLD_AGAIN = 3,  /* of the rounds: one second after the first, for lost frames */
+    AGAIN_MS = 250,  /* between announcements triggered by probes */
+    ASK_MS = 220,    /* between two probes of the rival */
+    ANSWER_MS = 110, /* after such a probe: a message within this time is its reply */
+    RIVAL_MS = 850,  /* without a reply to three of them: it is gone */
 };
 
-/* Since the round began; a switch or a host may lose one. */
+/* Since the start of the round; a switch or a host may lose a frame. */
 static const int64_t rounds_ms[] = { 0, 100, 300, 1000, 3000 };
 
 static void enter(struct announcing *announcing, enum announcing_state state, int64_t next_ms)
@@ -96,7 +96,7 @@ int64_t announcing_due_ms(const struct announcing *announcing)
                                               : announcing->next_ms;
 }
 
-/* Of one that is held: whether the other has it still. */
+/* For a held address: probes whether the rival still has it. */
 static enum announcing_step ask(struct announcing *announcing, int64_t now_ms)
 {
     announcing->rivalled = now_ms - announcing->rival_ms < RIVAL_MS;
@@ -181,7 +181,7 @@ static void be_taken(struct announcing *announcing, int64_t now_ms)
     enter(announcing, ANNOUNCING_TAKEN, now_ms + announcing->pause_ms);
 }
 
-/* The first time it is defended, if the right is still there. */
+/* The first conflict: the address is defended, if the lease is still held. */
 static void be_contested(struct announcing *announcing, int64_t now_ms)
 {
     bool again = announcing->contested && now_ms - announcing->contested_ms < DEFEND_MS;
@@ -190,7 +190,7 @@ static void be_contested(struct announcing *announcing, int64_t now_ms)
     announcing->rivalled = true;
     announcing->rival_ms = now_ms;
     announcing->ask_ms = now_ms + ASK_MS;
-    announcing->asked_ms = 0; /* what he says before that is no answer */
+    announcing->asked_ms = 0; /* a message before that is no reply */
     if (again) {
         be_taken(announcing, now_ms);
         return;
@@ -199,7 +199,10 @@ static void be_contested(struct announcing *announcing, int64_t now_ms)
     enter(announcing, ANNOUNCING_DOUBTED, INT64_MAX);
 }
 
-/* The kernel answers him; others of where he is may have missed what was said. */
+/*
+ * The kernel replies to the probe; other hosts in its part of the segment may have missed the
+ * announcements.
+ */
 static void say_again(struct announcing *announcing, int64_t now_ms)
 {
     if (announcing->state == ANNOUNCING_HELD)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See contenders.h. Made by holding_nodes.c and, with times, by segment/claim_nodes.c. */
+/* See contenders.h. Created by holding_nodes.c and, with times, by segment/claim_nodes.c. */
 #include "plan/claims/contenders.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /*
  * See holding_faults.h. Called by the agent's part for claimed addresses.
  *
- * On the interfaces of an address' network the address is the claims' own matter: the kernel's
- * refusal of one that somebody has made there is theirs to tell.
+ * On the interfaces of an address's network the part for claims itself reports conflicts: the
+ * kernel refuses an address that another program has already added there.
  */
 #include "plan/claims/holding_faults.h"
 
@@ -13,7 +13,7 @@
 #include "faults/claims.h"
 #include "faults/raise.h"
 
-/* Whether the interface has an address in whose network `ip` is, a host's own left out. */
+/* Whether the interface has an address in whose network `ip` is, except host addresses. */
 static bool is_of_network(const struct node_facts *facts, uint32_t ifindex, const struct ip *ip)
 {
     sorted_each(const struct link_address, address, facts->link_addresses) {
@@ -57,7 +57,7 @@ static void tell_no_arp(const struct link *link, struct faults *faults)
     fault_raise(faults, place, claim_interface_without_arp, .interface = link->name);
 }
 
-/* Whether some claimed address is of the interface's network. */
+/* Whether a claimed address is in the interface's network. */
 static bool has_claims(const struct node_facts *facts, const struct link *link,
                        const holding_list *list)
 {
@@ -92,7 +92,7 @@ static bool has_network(const struct node_facts *facts, const struct link *link,
     return false;
 }
 
-/* The first claimed address of a family that this node may not have for want of an interface. */
+/* The first claimed address of a family that this node can't have for lack of an interface. */
 static const struct ip *first_out_of_reach(const holding_list *list, int family)
 {
     vec_each(const struct holding, holding, list) {
@@ -104,8 +104,10 @@ static const struct ip *first_out_of_reach(const holding_list *list, int family)
     return NULL;
 }
 
-/* An interface that is there for claimed addresses, and has lost, or never had, a network of
- * theirs; one with another network may stand in another rack. */
+/*
+ * Reports an interface that is configured for claimed addresses and has no network; one with
+ * another network may be in another rack.
+ */
 static void tell_bare(const struct node_facts *facts, const struct link *link,
                       const holding_list *list, struct faults *faults)
 {
@@ -141,7 +143,7 @@ static void tell_all_bare(const struct node_facts *facts, const holding_list *li
     }
 }
 
-/* Patterns that match none: a name that is wrong, or a network that did not come up. */
+/* Reports patterns without a match: a wrong name, or an interface that did not come up. */
 static void tell_unmatched(const struct node_facts *facts, struct faults *faults)
 {
     vec_each(char *, pattern, &facts->config->addresses.interfaces) {

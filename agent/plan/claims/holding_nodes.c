@@ -3,9 +3,9 @@
  * See holding_nodes.h. Called by holdings.c.
  *
  * Most claims of a cluster are alike: the same advertisements select their addresses, and any node
- * will do. So the nodes of a claim are found once per kind. A kind is what decides about other
- * nodes: whether there are endpoints anywhere, which L2Advertisements select the address, and,
- * where the policy is Local, the Service and the family itself.
+ * is eligible. So the nodes of a claim are determined once per kind. A kind consists of what
+ * decides about other nodes: whether there are endpoints anywhere, which L2Advertisements select
+ * the address, and, where the policy is Local, the Service and the family itself.
  */
 #include "plan/claims/holding_nodes.h"
 
@@ -28,7 +28,7 @@ void claim_kinds_done(claim_kinds *kinds)
 
 /* ---- One node ---- */
 
-/* `node` NULL: is there one anywhere? */
+/* `node` NULL: on any node. */
 static int is_at(void *context, const struct backend *backend)
 {
     const char *node = context;
@@ -108,7 +108,7 @@ int wanted_judge(const struct wanted *wanted, const struct node *node, const cha
 
 /* ---- Kinds ---- */
 
-/* What decides about nodes for one Service; nothing where it has no endpoint anywhere. */
+/* Adds the key for one Service; nothing if it has no endpoint anywhere. */
 static int mark_service(const struct wanted *wanted, const struct service *service,
                         mark_list *marks)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See holdings.h. Called by the agent after each pass, and by the route planner,
- * which has to leave alone what is claimed.
+ * See holdings.h. Called by the agent after each pass, and by the route planner, which must not
+ * announce claimed addresses.
  *
- * A node may have an address for one of the Services that name it: where that has a usable endpoint
- * by its policy, the advertisement selects the node, and NAT serves it.
+ * A node is eligible for an address by any of the Services that name it: if the Service has a
+ * usable endpoint by its policy, the advertisement selects the node, and NAT serves it.
  */
 #include "plan/claims/holdings.h"
 
@@ -24,7 +24,7 @@ static void wanted_done(struct wanted *wanted)
     vec_done(&wanted->services);
 }
 
-/* What is being made. */
+/* The working state. */
 struct listing {
     holding_list list;
     claim_kinds kinds;
@@ -84,7 +84,7 @@ static enum placement_reason judge_link(const struct wanted *wanted, const struc
     return wanted->services.count ? PLACEMENT_OTHER_LINKS : PLACEMENT_MAY;
 }
 
-/* The best of the interfaces that are allowed. */
+/* The best of the allowed interfaces. */
 static enum placement_reason find_link(const struct wanted *wanted, const struct node *node,
                                        const struct link **ret_link)
 {
@@ -103,7 +103,10 @@ static enum placement_reason find_link(const struct wanted *wanted, const struct
     return reason;
 }
 
-/* As ours: one that somebody wrote over, without our number, would be there for ever. */
+/*
+ * Only with our IFA_PROTO: an address that another program has replaced, without our number, would
+ * stay for ever.
+ */
 static bool is_there(const struct node_facts *facts, const struct link *link, const struct ip *ip)
 {
     sorted_each(const struct link_address, address, facts->link_addresses) {
@@ -113,7 +116,7 @@ static bool is_there(const struct node_facts *facts, const struct link *link, co
     return false;
 }
 
-/* What this node knows of itself, after what all know of it. */
+/* Checks this node itself, after the checks that all nodes make. */
 static void judge_self(const struct wanted *wanted, const struct node *node, int reason,
                        struct holding_address *address)
 {
@@ -139,7 +142,7 @@ static void judge_self(const struct wanted *wanted, const struct node *node, int
 
 /* ---- Claims ---- */
 
-/* Each group of an IPv6 address is written, so that no label begins or ends with a dash. */
+/* All groups of an IPv6 address are written, so that no label begins or ends with a dash. */
 static void write_address_key(const struct ip *ip, char key[static HOLDING_KEY_MAX])
 {
     const uint8_t *b = ip->bytes;
@@ -167,7 +170,7 @@ static void write_key(const struct wanted *wanted, char key[static HOLDING_KEY_M
     }
 }
 
-/* The claim of this key, begun if it is not there. NULL: no memory. */
+/* The claim of this key, created if missing. NULL: no memory. */
 static struct holding *holding_of(holding_list *list, const char *key)
 {
     struct holding fresh = { .reason = PLACEMENT_MAY };
@@ -179,7 +182,7 @@ static struct holding *holding_of(holding_list *list, const char *key)
     return vec_push(list, fresh) < 0 ? NULL : &list->items[list->count - 1];
 }
 
-/* A node may have a claim if it may have all of its addresses. */
+/* A node is eligible for a claim if it is for all of its addresses. */
 static int note_others(const struct wanted *wanted, claim_kinds *kinds, struct holding *holding)
 {
     CLEANUP(contenders_dropp) struct contenders *others = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See kept_table.h. The kernel tells how many whole seconds are left, rounded up: an address goes
- * within a second after its until_ms. It is renewed if that number grows by it, so that a renewal
- * that would gain less than a second is spared.
+ * See kept_table.h. The kernel reports the remaining whole seconds, rounded up: an address is
+ * removed within a second after its until_ms. It is renewed if that number increases, so that a
+ * renewal that would gain less than a second is omitted.
  */
 #include "plan/claims/kept_table.h"
 

@@ -10,7 +10,7 @@ enum {
     UNANSWERED_MOST = 700, /* with a probe after it, an address is back a second after the store */
     REFUSED_MOST = 5000,
     JITTER_PERCENT = 20,
-    CHANCE_MS = 500, /* for a reading and a write, beside what the store took last */
+    CHANCE_MS = 500, /* for a read and a write, beside the store's last response time */
 };
 
 static int64_t part(int64_t ms, uint32_t random)
@@ -26,7 +26,7 @@ static int64_t longer(const struct lease *lease, enum lease_failing kind, int64_
     return MIN(MAX(2 * before_ms, first), most);
 }
 
-/* Until the last moment at which an answer is of use to who has the right still. */
+/* Until the last time at which a response is useful to the current holder. */
 static int64_t chance_ms(const struct lease *lease, int64_t left_ms)
 {
     const int64_t took_ms = MIN(2 * lease->took_ms, lease_keepable_ms(&lease->rules));

@@ -8,9 +8,9 @@
 
 enum {
     SHORTEST_MS =
-        4000, /* below, a third of it and a kernel's whole second leave no time to renew */
+        4000, /* below this a third of it and a kernel's whole second leave no time to renew */
     LONGEST_MS = 300000,
-    KEEPABLE_PERCENT = 40, /* of the time in which two writes have to be answered */
+    KEEPABLE_PERCENT = 40, /* of the time in which two writes need their responses */
 };
 
 const struct lease_rules lease_rules_default = {

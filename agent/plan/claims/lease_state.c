@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See lease.h. What is to be asked is a function of the state, wanted_step(); events only change
- * the state. Whoever loses the right forgets that it ever had it, so that its own record binds it
- * like another's.
+ * See lease_state.h. The next request is a function of the state, wanted_step(); events only change
+ * the state. A node that loses the lease clears its own state of it, so that it waits for its own
+ * record as for another's.
  */
 #include "plan/claims/lease_state.h"
 
@@ -14,9 +14,9 @@
 #include "plan/claims/lease_pause.h"
 
 enum {
-    PACE = 3,       /* to be written, to be told to all, and once more for what varies */
+    PACE = 3,       /* one to write, one to notify all nodes, and one for variation */
     SLACK_MS = 100, /* for the agent itself */
-    SLOW_MOST = 4,  /* durations, between two attempts on a store that is too slow */
+    SLOW_MOST = 4,  /* durations, between two attempts with a store that is too slow */
 };
 
 void lease_begin(struct lease *lease, const struct lease_rules *rules, const char *node,
@@ -75,7 +75,7 @@ uint32_t lease_lifetime_s(const struct lease *lease, int64_t now_ms)
     return left_ms < SECOND_MS ? 0 : (uint32_t)(left_ms / SECOND_MS);
 }
 
-/* Whether a record is of this node's lease in this life. */
+/* Whether a record is of this node's lease in this run. */
 static bool is_own(const struct lease *lease, const struct lease_record *record)
 {
     return lease->acquired_wall_ms != 0 && lease->acquired_wall_ms == record->acquired_wall_ms &&
@@ -96,7 +96,10 @@ static void lose(struct lease *lease)
     lease->sure_ms = 0;
 }
 
-/* When others may have taken it, what the store says need not be of this life: see the header. */
+/*
+ * After the time when others may acquire it, the store's record need not be of this run: see the
+ * header.
+ */
 static void forget_overdue(struct lease *lease, int64_t now_ms)
 {
     if (lease->sure_ms != 0 && now_ms >= lease->sure_ms)
@@ -105,7 +108,7 @@ static void forget_overdue(struct lease *lease, int64_t now_ms)
 
 void lease_slept(struct lease *lease, int64_t slept_ms, int64_t now_ms)
 {
-    if (!is_mine(lease)) /* else there is nobody to wait for */
+    if (!is_mine(lease)) /* else there is no other holder to wait for */
         lease->changed_ms = MIN(lease->changed_ms + slept_ms, now_ms);
     lease->there_ms = MIN(lease->there_ms + slept_ms, now_ms);
 }
@@ -113,8 +116,8 @@ void lease_slept(struct lease *lease, int64_t slept_ms, int64_t now_ms)
 /* ---- What the store has ---- */
 
 /*
- * What a write took, before its outcome counts. Whoever has the address with time to spare keeps
- * it, once or twice; whoever has not would lose it before the next write is answered.
+ * Checks the duration of a write, before its result is used. A node that has the address with time
+ * left keeps it, once or twice; otherwise it would lose the address before the next write is done.
  */
 static void judge_pace(struct lease *lease, int64_t took_ms, int64_t now_ms)
 {
@@ -135,14 +138,14 @@ static void judge_pace(struct lease *lease, int64_t took_ms, int64_t now_ms)
     lease->slow_until_ms = now_ms + lease->slow_pause_ms;
 }
 
-/* A write of this node is in the store: nobody else has written since. */
+/* A write of this node is in the store: there was no other write since. */
 static void count_from(struct lease *lease, int64_t sent_ms)
 {
     lease->renewed_ms = lease->renewed ? MAX(lease->renewed_ms, sent_ms) : sent_ms;
     lease->renewed = true;
 }
 
-/* The record is one that was asked for, and whose answer never came. */
+/* The record is that of a request without a response. */
 static void take_up(struct lease *lease, int64_t now_ms)
 {
     const struct pending_write *write = pending_writes_find(&lease->pending, &lease->seen);
@@ -155,7 +158,7 @@ static void take_up(struct lease *lease, int64_t now_ms)
     lease->sure_ms = now_ms + lease->rules.duration_ms;
 }
 
-/* What this kernel has was given to it by the record that is there still. */
+/* The kernel's address belongs to the record that still exists. */
 static void inherit(struct lease *lease, int64_t now_ms)
 {
     if (lease->acquired_wall_ms != 0 || now_ms >= lease->inherited_ms ||
@@ -185,7 +188,7 @@ static void note_there(struct lease *lease, const struct lease_record *record, c
         lose(lease);
 }
 
-/* Who has the address keeps it while its right lasts, and makes the record anew. */
+/* A holder keeps the address while its lease lasts, and creates the record again. */
 static void note_absent(struct lease *lease, int64_t since_ms, int64_t now_ms)
 {
     bool was_there = lease->sight == LEASE_THERE;
@@ -206,12 +209,12 @@ static int64_t step_of(const struct lease *lease)
     return MIN(MAX(PACE * lease->answer_ms, rules->step_ms), rules->step_most_ms);
 }
 
-/* When others than its holder may write; in the order of ranks. */
+/* When other nodes than its holder may write, in the order of ranks. */
 static int64_t free_ms(const struct lease *lease)
 {
     int64_t free = lease->changed_ms;
     if (lease->sight == LEASE_ABSENT && right_ends_ms(lease) > lease->changed_ms)
-        return free; /* it was there while this node had the right */
+        return free; /* it existed while this node held the lease */
     if (lease->sight == LEASE_ABSENT || lease->seen.holder[0])
         free += lease->bound_ms + lease->rules.late_ms;
     return MAX(free, lease->ranked_ms) + lease->rank * step_of(lease);
@@ -237,7 +240,7 @@ int64_t lease_slow_ms(const struct lease *lease, int64_t now_ms)
 
 /* ---- What to ask ---- */
 
-/* Early enough for an answer as late as it may be, or as the last one was and somewhat more. */
+/* Early enough for the latest useful response, or for the last response time plus a margin. */
 static int64_t renewal_ms(const struct lease *lease)
 {
     const struct lease_rules *rules = &lease->rules;
@@ -260,13 +263,13 @@ static enum lease_step holders_step(const struct lease *lease, int64_t *ret_due_
     return LEASE_UPDATE;
 }
 
-/* The step, and from when on; LEASE_WAIT: none without an event. */
+/* The next step, and its earliest time; LEASE_WAIT: none without an event. */
 static enum lease_step wanted_step(const struct lease *lease, int64_t *ret_due_ms)
 {
     *ret_due_ms = 0;
     if (is_mine(lease))
         return holders_step(lease, ret_due_ms);
-    /* A write whose answer was lost may have taken what is not wanted any more. */
+    /* A write without a response may have acquired a lease that is no longer wanted. */
     bool maybe_mine = lease->acquired_wall_ms != 0;
     if (lease->rank < 0 && !maybe_mine)
         return LEASE_WAIT;
@@ -278,7 +281,7 @@ static enum lease_step wanted_step(const struct lease *lease, int64_t *ret_due_m
     return lease->sight == LEASE_ABSENT ? LEASE_CREATE : LEASE_UPDATE;
 }
 
-/* The record of a new lease, or of the one that is there. */
+/* The record of a new lease, or of the existing one. */
 static void make_desired(struct lease *lease, int64_t now_ms, int64_t wall_ms)
 {
     bool mine = is_mine(lease), there = lease->sight == LEASE_THERE;
@@ -298,7 +301,7 @@ static void make_desired(struct lease *lease, int64_t now_ms, int64_t wall_ms)
     pending_writes_note(&lease->pending, &lease->desired, now_ms);
 }
 
-/* From here on another may have it, whatever this node wants next. */
+/* From now on another node may acquire it, whatever this node wants next. */
 static void make_release(struct lease *lease, int64_t wall_ms)
 {
     lease->renewed = false;
@@ -322,9 +325,9 @@ enum lease_step lease_next(struct lease *lease, int64_t now_ms, int64_t wall_ms)
     if (now_ms < MAX(due_ms, lease->not_before_ms))
         return LEASE_WAIT;
     if (step == LEASE_CREATE && now_ms - lease->absent_ms >= lease->rules.retry_ms)
-        step = LEASE_READ; /* it may have come and gone since */
+        step = LEASE_READ; /* it may have been created and deleted since */
     if (step == LEASE_READ)
-        lease->stale = false; /* unless something is heard meanwhile */
+        lease->stale = false; /* unless an event arrives meanwhile */
     else if (step == LEASE_RELEASE)
         make_release(lease, wall_ms);
     else if (step != LEASE_WAIT)
@@ -373,7 +376,10 @@ void lease_absent(struct lease *lease, int64_t since_ms, int64_t now_ms)
     note_absent(lease, since_ms, now_ms);
 }
 
-/* What fails at once says nothing of the store's pace, be it without an answer or by a conflict. */
+/*
+ * A write that fails at once, by a conflict or without a response, does not measure the store's
+ * response time.
+ */
 static void note_failed_write(struct lease *lease, bool is_conflict, int64_t now_ms)
 {
     const int64_t keepable_ms = lease_keepable_ms(&lease->rules);
@@ -403,12 +409,14 @@ void lease_wrote(struct lease *lease, const char *version, int64_t now_ms)
     if (lease->asked == LEASE_WAIT || lease->asked == LEASE_READ)
         return;
     if (strcmp(lease->version, version) == 0) {
-        /* Others have seen no renewal. */
+        /* Other nodes have seen no renewal. */
         const struct lease_failure failure = { .kind = LEASE_UNSTORED };
         fail(lease, &failure, now_ms);
         return;
     }
-    /* No write is asked for while stale: what is so by now was heard since, and has to be read. */
+    /*
+     * No write is requested while stale: an event arrived since then, and the record must be read.
+     */
     lease->asked = LEASE_WAIT;
     lease->pause_ms = 0;
     lease->not_before_ms = now_ms;

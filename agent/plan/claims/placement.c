@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See placement.h. A node's place in the order of a key is the hash of both: the greatest is first.
- * The key of the hash is a constant, since all nodes have to agree; who chooses the names of nodes
- * and groups could choose the order as well.
+ * See placement.h. A node's place in the order of a key is the hash of both: the greatest hash is
+ * first. The key of the hash is a constant, since all nodes have to agree; a user who can choose
+ * the names of nodes and groups could influence the order.
  */
 #include "plan/claims/placement.h"
 
@@ -14,8 +14,10 @@
 #include "base/siphash.h"
 #include "plan/claims/lease_state.h"
 
-/* For how long a node keeps what it lacks a port of, once another has them all: pods of a rollout
- * come one after the other. */
+/*
+ * How long a node keeps an address of which it lacks a port, after another node has all ports: a
+ * rollout replaces pods one by one.
+ */
 enum { LACKING_MS = 5 * SECOND_MS };
 
 static const char *const words[PLACEMENT_REASONS] = {

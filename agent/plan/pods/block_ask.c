@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The steps of asking for a block; see block_ask.h. Called by report/block_keeper.c. */
+/* The steps of requesting a block; see block_ask.h. Called by report/block_keeper.c. */
 #include "plan/pods/block_ask.h"
 
 #include <stdio.h>
@@ -11,8 +11,8 @@
 enum {
     READ_FIRST_MS = 1000,
     READ_LAST_MS = 60 * 1000,
-    ARRIVED_FIRST_MS = 50,     /* between block and answer the controller writes once */
-    BLOCK_WAIT_MS = 10 * 1000, /* from the answer to the block that it names */
+    ARRIVED_FIRST_MS = 50,     /* between block and condition the controller makes one write */
+    BLOCK_WAIT_MS = 10 * 1000, /* from the condition to the block that it names */
     AGAIN_FIRST_MS = 2 * 1000,
     AGAIN_LAST_MS = 60 * 1000,
 };

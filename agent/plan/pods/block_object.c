@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An AddressBlock as it is created; see block_object.h. */
+/* The body of an AddressBlock; see block_object.h. */
 #include "plan/pods/block_object.h"
 
 #include "format/json.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The next step for each object that blocks are about; see block_plan.h. Called by the controller's
- * job of blocks when the turn of an object comes.
+ * The next step for each object related to blocks; see block_plan.h. Called by the controller's job
+ * of blocks when it processes an object.
  *
- * A block is only carved from a pool that has the finalizer: else the pool could go, and its blocks
- * with it, while pods live in them. Coil's webhook adds it when a pool is made; without a webhook
- * we do, in a write of its own.
+ * A block is only allocated from a pool with the finalizer: otherwise the pool could be deleted
+ * with its blocks while pods use them. Coil's webhook adds it when a pool is created; without a
+ * webhook we do, in a separate write.
  *
- * Nothing is collected because a Node has not been heard of yet: blocks and Nodes are told by
- * different watches. A Node that was there and went is proof; a block whose Node never was waits
- * for BLOCK_LONE_MS.
+ * A block is not garbage only because its Node is not known yet: blocks and Nodes are received by
+ * different watches. A Node that existed and was deleted is a proof; a block whose Node was never
+ * seen waits for BLOCK_LONE_MS.
  */
 #include "plan/pods/block_plan.h"
 
@@ -84,7 +84,7 @@ static bool is_held(const struct object *object)
     return false;
 }
 
-/* Who made the request: its owner, if it says one. */
+/* The node of the request: its owner, if it has one. */
 static bool is_of_node(const struct block_request *request, const struct object *node)
 {
     const struct object_ties *ties = request->object.ties;
@@ -96,7 +96,7 @@ static bool is_of_node(const struct block_request *request, const struct object 
     return true;
 }
 
-/* Who asks, and of what. */
+/* The node and the pool of a request. */
 struct asking {
     const struct object *node;
     const struct address_pool *pool;
@@ -121,7 +121,7 @@ static enum request_wait look_up(const struct store *store, const struct block_r
     return WAIT_NOTHING;
 }
 
-/* What is to be done for a request that nobody has answered, and that has no block. */
+/* The next step for a request without a condition and without a block. */
 static enum request_wait find_block(const struct store *store, const struct block_table *table,
                                     const struct block_request *request, struct asking *ret_asking,
                                     struct pool_block *ret_block, bool *ret_found)
@@ -147,7 +147,7 @@ int plan_request(const struct store *store, struct block_table *table,
     *ret_step = (struct request_step){ .what = REQUEST_NOTHING };
     if (request->answered || request->object.deleting)
         return 0;
-    /* Of what is left asked for here, nothing was sent. */
+    /* An entry that is still BLOCK_ASKED here was never sent. */
     block_settle(table, uid, BLOCK_KNOWN, now_ms);
     ret_step->what = REQUEST_ANSWER;
     ret_step->entry = block_of_request(table, uid, now_ms);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The table of blocks that are taken; see block_table.h. Called by block_plan.c, and by the
- * controller's job of blocks, which keeps it.
+ * The table of allocated blocks; see block_table.h. Called by block_plan.c, and by the controller's
+ * job of blocks, which keeps it.
  *
- * Each entry stands in several orders. One that asks for a range of them, as a pool's blocks or a
- * Node's, looks up a key that is before all of that range.
+ * Each entry is in several sorted tables. A lookup of a range, as a pool's blocks or a Node's, uses
+ * a key that is before all of that range.
  *
- * No block is given that overlaps another one, be it of another pool: by Coil's rules pools may
- * overlap, and a pool may have been edited past validation. Prefixes are nested or apart. So what
- * overlaps a prefix is either a shorter one that contains it, of which there is one candidate per
- * length, or comes right behind it.
+ * No block is allocated that overlaps another one, also one of another pool: by Coil's rules pools
+ * may overlap, and a pool may have been edited without validation. Prefixes are nested or disjoint.
+ * So a prefix that overlaps another is either a shorter one that contains it, with one candidate
+ * per length, or directly follows it.
  */
 #include "plan/pods/block_table.h"
 
@@ -20,7 +20,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 
-enum { OVERLAPS_MAX = 256 }; /* free blocks that are passed over in one search */
+enum { OVERLAPS_MAX = 256 }; /* free blocks that are skipped in one search */
 
 /* ---- Orders ---- */
 
@@ -85,7 +85,7 @@ static size_t find_from(const struct block_table *table, enum block_order order,
     return sorted_lower_bound(&table->orders[order], &key);
 }
 
-/* The entry at a place of an order, or NULL behind its end. */
+/* The entry at an index of an order, or NULL past its end. */
 static struct block_entry *entry_at(const struct block_table *table, enum block_order order,
                                     size_t place)
 {
@@ -135,7 +135,7 @@ static void remove_entry(struct block_table *table, struct block_entry *entry)
     free(entry);
 }
 
-/* Puts a copy in, in place of the entry that has its key. */
+/* Adds a copy, or replaces the entry with its key. */
 static struct block_entry *put_entry(struct block_table *table, const struct block_entry *from)
 {
     struct block_entry *old = find_entry(table, from), *entry = entry_new(from);
@@ -167,7 +167,7 @@ static struct block_entry key_of(const struct address_block *block)
     };
 }
 
-/* A block of which no uid is known, as Coil makes them, is of the Node of that name. */
+/* A block without a uid, as of Coil, belongs to the Node of that name. */
 static bool is_of(const struct block_entry *entry, const struct object *node)
 {
     return node && (!*entry->node_uid || strcmp(entry->node_uid, node->uid) == 0);
@@ -211,7 +211,7 @@ void block_table_drop(struct block_table *table, const struct address_block *blo
 int block_table_lose(struct block_table *table, const struct address_block *block, int64_t now_ms)
 {
     struct block_entry entry = key_of(block);
-    entry.request = ""; /* whoever asked for it has no answer, or asks anew */
+    entry.request = ""; /* its requester has no result, or creates a new request */
     entry.state = BLOCK_LOST;
     entry.since_ms = now_ms;
     if (put_entry(table, &entry))
@@ -377,14 +377,13 @@ const struct block_entry *block_ask(struct block_table *table, const struct addr
     return put_entry(table, &entry);
 }
 
-/* Whether what is said of an entry that the source has not told of is too old to count. */
+/* Whether an entry that the source has not received is too old to count. */
 static bool is_stale(const struct block_entry *entry, int64_t now_ms)
 {
     return entry->state == BLOCK_TAKEN && now_ms - entry->since_ms >= BLOCK_TELLING_MS;
 }
 
-/* One of the request's entries: the best, which is what the source knows, else what was asked for.
- */
+/* The best of the request's entries: the one that the source has, else the requested create. */
 static struct block_entry *best_of(const struct block_table *table, const char *request,
                                    int64_t now_ms)
 {

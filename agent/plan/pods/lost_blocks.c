@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From a pod's address to the block that it was given out of; see lost_blocks.h. */
+/* Finds the block from which a pod's address was allocated; see lost_blocks.h. */
 #include "plan/pods/lost_blocks.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ static bool overlap(const struct prefix *a, const struct prefix *b)
            (prefix_contains(a, &b->ip) || prefix_contains(b, &a->ip));
 }
 
-/* The block that has the name, or else one that has addresses of it. */
+/* The block with the name, or else one with some of its addresses. */
 static const struct address_block *taker_of(const struct store *store,
                                             const struct lost_block *lost)
 {

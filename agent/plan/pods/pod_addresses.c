@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Addresses of this node's pods; see pod_addresses.h. Called by the pods engine, which enters what
- * the kernel shows and what it has promised.
+ * Addresses of this node's pods; see pod_addresses.h. Called by the pods engine, which adds the
+ * addresses in the kernel and those that it has promised.
  *
- * What is in use are two sorted sets of addresses; what is free is found by walking a block's
- * offsets. A block of 32 is walked in some microseconds.
+ * Addresses in use are in two sorted sets; free ones are found by iterating over a block's offsets.
+ * This takes some microseconds for a block of 32.
  */
 #include "plan/pods/pod_addresses.h"
 
@@ -45,7 +45,7 @@ void pod_addresses_done(struct pod_addresses *table)
 
 /* ---- Blocks ---- */
 
-/* The prefix that stands for both. */
+/* The prefix that represents both families. */
 static const struct prefix *main_prefix(const struct pod_block *block)
 {
     return block->ipv4.ip.family != IP_NONE ? &block->ipv4 : &block->ipv6;
@@ -76,7 +76,9 @@ static struct ip ip_at(const struct prefix *prefix, uint32_t offset)
     return ip;
 }
 
-/* The offset of an address in a prefix that contains it; larger ones than are given are cut off. */
+/*
+ * The offset of an address in a prefix that contains it; larger ones than are used are truncated.
+ */
 static uint32_t offset_of(const struct prefix *prefix, const struct ip *ip)
 {
     uint32_t offset = 0;
@@ -179,7 +181,7 @@ static bool is_used_at(const struct pod_addresses *table, const struct pod_block
     return is_used(table, &v4) || is_used(table, &v6);
 }
 
-/* 0: never, as far as is known. */
+/* 0: never, as far as known. */
 static int64_t freed_ms_at(const struct pod_addresses *table, const struct pod_block *block,
                            uint32_t offset)
 {
@@ -231,7 +233,10 @@ static struct candidate oldest_of(const struct pod_addresses *table, const struc
     return best;
 }
 
-/* Rested ones before others, of these the fuller block's; then who has been free for longer. */
+/*
+ * Addresses after their cooldown before others, of these the fuller block's; then the one that has
+ * been free for longer.
+ */
 static bool is_better(const struct candidate *a, const struct candidate *b, int64_t rested_ms)
 {
     const bool a_rested = a->freed_ms <= rested_ms, b_rested = b->freed_ms <= rested_ms;
@@ -281,7 +286,7 @@ static void disuse(struct pod_addresses *table, const struct pod_interface *pod_
     sorted_remove(&table->used, &pod_interface->v6);
 }
 
-/* What fails half leaves an address marked as used that nobody has, until the next restart. */
+/* A partial failure leaves an unused address marked as used until the next restart. */
 int pod_addresses_put(struct pod_addresses *table, const struct pod_interface *pod_interface)
 {
     const struct pod_interface *known = sorted_find(&table->pod_interfaces, pod_interface);

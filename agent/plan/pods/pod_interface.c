@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names of pod interfaces; see pod interface.h. Called by whoever reads the alias of a link, and by
- * the planner that gives addresses.
+ * Names of pod interfaces; see pod_interface.h. Called by readers of links' aliases, and by the
+ * planner that allocates addresses.
  *
- * Coil gives the host's end a random name. Here the name follows from the pod interface, so that an
- * ADD that is made twice means the same link. The digits are of a hash without a secret: who makes
- * two containers' names that collide has the second one's ADD refused, since the link is another's.
+ * Coil gives the host's end a random name. Here the name is derived from the pod interface, so that
+ * a repeated ADD refers to the same link. The digits are of a hash without a secret: if the names
+ * of two containers collide, the ADD of the second one is refused, since the link belongs to the
+ * first.
  */
 #include "plan/pods/pod_interface.h"
 
@@ -37,7 +38,7 @@ static bool is_name(const char *text, size_t max, const char *also)
     return true;
 }
 
-/* As dev_valid_name() of the kernel, less what the alias and a path of sysctls are parted by. */
+/* As dev_valid_name() of the kernel, without the separators of the alias and of sysctl paths. */
 static bool is_interface(const char *text)
 {
     size_t length = strnlen(text, POD_INTERFACE_INTERFACE_MAX + 1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How full pools are; see pod_pools.h. Called by the pods engine, and for what is shown of pools.
- */
+/* The usage of pools; see pod_pools.h. Called by the pods engine, and for documents about pools. */
 #include "plan/pods/pod_pools.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the kernel shows of pod interfaces; see pod_seen.h. Called by the pods engine in each pass.
- */
+/* The pod interfaces in the kernel; see pod_seen.h. Called by the pods engine in each pass. */
 #include "plan/pods/pod_seen.h"
 
 #include <errno.h>
@@ -51,8 +50,7 @@ static struct pod_seen *by_link(const struct pods_seen *seen, uint32_t ifindex)
     return NULL;
 }
 
-/* Of several routes of a family the first counts; an address that a second one names is unowned.
- */
+/* Of several routes of a family the first counts; the address of a second one is unowned. */
 static bool take(struct pod_seen *entry, const struct ip *ip)
 {
     struct ip *own = ip->family == IP_V4 ? &entry->pod_interface.v4 : &entry->pod_interface.v6;

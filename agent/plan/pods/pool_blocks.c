@@ -4,7 +4,7 @@
 
 #include "base/macro.h"
 
-/* Whose size counts: the decoder refuses a subnet whose families differ in size. */
+/* The family whose size is used: the decoder refuses a subnet whose families differ in size. */
 static const struct prefix *measure_of(const struct pool_subnet *subnet)
 {
     return subnet->ipv4.ip.family != IP_NONE ? &subnet->ipv4 : &subnet->ipv6;
@@ -71,7 +71,9 @@ bool pool_block_at(const struct address_pool *pool, uint32_t index, struct pool_
     return false;
 }
 
-/* Which block of a subnet an address is in: the bits between the subnet's length and the block's.
+/*
+ * The number of an address's block in a subnet: the bits between the subnet's length and the
+ * block's.
  */
 static uint64_t number_in(const struct address_pool *pool, const struct prefix *subnet,
                           const struct ip *ip)

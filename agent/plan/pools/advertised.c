@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pools and advertisements, as the planners of routes and NAT ask for them; called by claim.c.
+ * Lookups of pools and advertisements for the planners of routes and NAT; called by claim.c.
  *
- * There are a few of these objects and many addresses, so each question goes through the objects
- * and keeps nothing. An advertisement selects pools, Services and Nodes; lists that are empty
- * select everything, as with MetalLB. BGP follows BGPAdvertisements: an L2Advertisement has no say
- * but in the reason.
+ * There are few of these objects and many addresses, so each lookup iterates over the objects and
+ * caches nothing. An advertisement selects pools, Services and Nodes; empty lists select
+ * everything, as in MetalLB. BGP follows BGPAdvertisements: an L2Advertisement affects only the
+ * reason.
  */
 #include "plan/pools/advertised.h"
 
@@ -57,7 +57,7 @@ static bool selects_node(const struct advertisement *advertisement, const struct
                                   node ? node->label_count : 0);
 }
 
-/* How far the address comes among the advertisements of a kind. */
+/* Which checks the address has passed among the advertisements of a kind. */
 struct selected {
     bool at_all, here;
 };
@@ -150,7 +150,7 @@ bool advertised_affected(const struct node_facts *facts, const struct change *ch
     case KIND_BGP_ADVERTISEMENT:
     case KIND_L2_ADVERTISEMENT:
         return true;
-    case KIND_NODE: /* its labels may be selected */
+    case KIND_NODE: /* selectors may match its labels */
         return strcmp(any->name, facts->config->node) == 0 && has_advertisements(facts->store);
     default:
         return false;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which address a Service gets, and whether it may have a certain one. Called by
+ * Selects an address for a Service, and checks whether it may have a given one. Called by
  * assignment_update.c, Service by Service.
  *
- * Of free addresses the lowest is given. Each span of the table of pools remembers where its next
- * free one may be, so that a first start over thousands of Services goes through each pool once,
- * and a later update not at all; what becomes free behind it is told by pool_table_free(). What
- * somebody else has, of whom nobody tells, is looked at each time.
+ * The lowest free address is allocated. Each span of the table of pools has a cursor to its next
+ * possibly free address, so that the first start with thousands of Services iterates over each pool
+ * once, and a later update not at all; pool_table_free() sets the cursor back. Addresses that are
+ * used outside the tables are checked each time.
  */
 #include <errno.h>
 #include <string.h>
@@ -33,7 +33,7 @@ bool assignment_names(const struct service *service, enum ip_family family)
     return false;
 }
 
-/* ipFamilies say it, which the API fills in. A manifest written by hand may leave them out. */
+/* By ipFamilies, which the API sets. A manifest written by hand may omit them. */
 bool assignment_wants(const struct service *service, enum ip_family family)
 {
     const struct address_request *request = &service->request;
@@ -72,7 +72,7 @@ const struct service_port *assignment_contested_port(const struct service *a,
     return have_one_key(a, b) ? find_common_port(a, b) : NULL;
 }
 
-/* Whether both are forwarded by the same nodes: an address is announced as a whole. */
+/* Whether the same nodes forward both: an address is announced as a whole. */
 static bool have_same_nodes(const struct service *a, const struct service *b)
 {
     if (a->external_local != b->external_local)
@@ -95,7 +95,7 @@ static const struct service *service_of(const struct update *update, const struc
     return object ? to_service(object) : NULL;
 }
 
-/* Whether the Service's address is one that assignments are about. */
+/* Whether the Service's address is managed by assignments. */
 static bool is_assigned_origin(const struct update *update, const struct service *service,
                                const struct service_address *address)
 {
@@ -104,7 +104,7 @@ static bool is_assigned_origin(const struct update *update, const struct service
            !status_is_foreign(update->pools, service);
 }
 
-/* Who has the address without having been given it here: a Service, a Node; NULL: nobody. */
+/* The Service or Node that has the address without an allocation here; NULL: none. */
 static const struct object *stranger_at(const struct update *update, const struct ip *ip)
 {
     size_t count;
@@ -175,7 +175,7 @@ enum lack_reason assignment_judge(const struct update *update, const struct assi
     return *ret_of ? LACK_TAKEN : LACK_NOTHING;
 }
 
-/* Somebody has it, and nobody knows who: it is for those who name it. */
+/* Whether it is in use without a known owner: it is allocated only by name. */
 static bool is_unowned(const struct update *update, const struct ip *ip)
 {
     return update->inputs->unowned && sorted_find(update->inputs->unowned, ip);
@@ -194,7 +194,7 @@ static bool is_for(const struct update *update, const pool_order *order, const s
     return false;
 }
 
-/* The address that was the Service's own until a moment ago. */
+/* The Service's previous address, freed recently. */
 static bool choose_own(const struct update *update, const struct assignment *row,
                        const pool_order *order, enum ip_family family, struct ip *ret_ip)
 {
@@ -213,7 +213,7 @@ static bool choose_own(const struct update *update, const struct assignment *row
     return false;
 }
 
-/* The lowest address that others with the Service's key have, and which has room for its ports. */
+/* The lowest address of other Services with the same sharing key that has its ports free. */
 static bool choose_shared(const struct update *update, const struct assignment *row,
                           const struct service *service, const pool_order *order,
                           enum ip_family family, struct ip *ret_ip)
@@ -238,7 +238,7 @@ static bool choose_shared(const struct update *update, const struct assignment *
     return false;
 }
 
-/* The last address of the reserved range that has this one; NULL: none has. */
+/* The last address of the reserved range with this one; NULL: none. */
 static const struct ip *reserved_until(const struct pool *pool, const struct ip *ip)
 {
     for (uint32_t i = 0; i < pool->object->reserved_count; i++) {
@@ -249,8 +249,8 @@ static const struct ip *reserved_until(const struct pool *pool, const struct ip 
 }
 
 /*
- * The first free address of a span; false if there is none. The span's cursor goes as far as what
- * lies before it is not free by the tables that tell of each change.
+ * The first free address of a span; false if there is none. The span's cursor advances only past
+ * addresses that are used by tables with change notification.
  */
 static bool find_free(const struct update *update, struct pool_span *span, struct ip *ret_ip)
 {
@@ -295,7 +295,7 @@ static bool choose_free(const struct update *update, const pool_order *order, en
     return false;
 }
 
-/* Of the addresses that rest, the one that has done so the longest; pools in their order. */
+/* Of the addresses in cooldown, the one that was freed first; pools in their order. */
 static bool choose_resting(const struct update *update, const pool_order *order,
                            enum ip_family family, struct ip *ret_ip)
 {
@@ -312,14 +312,14 @@ static bool choose_resting(const struct update *update, const pool_order *order,
     return false;
 }
 
-/* To the next address that ends with .0 or .255, if it is none. */
+/* Advances to the next address that ends with .0 or .255, unless it does already. */
 static void to_avoidable(struct ip *ip)
 {
     if (ip->bytes[3] != 0)
         ip->bytes[3] = 255;
 }
 
-/* Whether a span has an address that is free, and that its pool avoids: one in 128 is looked at. */
+/* Whether a span has a free address that its pool avoids: checks one in 128. */
 static bool has_avoided(const struct update *update, const struct pool_span *span)
 {
     const struct pool *pool = &update->pools->pools.items[span->pool];
@@ -373,7 +373,7 @@ static bool order_has(const pool_order *order, uint32_t index)
     return false;
 }
 
-/* From where an address is taken; each includes those before it. */
+/* From where an address may be allocated; each value includes those before it. */
 enum reach { REACH_SHARED, REACH_FREE, REACH_RESTING };
 
 static bool choose_of(const struct update *update, const struct assignment *row,
@@ -385,7 +385,7 @@ static bool choose_of(const struct update *update, const struct assignment *row,
            (reach >= REACH_RESTING && choose_resting(update, order, family, ret_ip));
 }
 
-/* Of the pools of both orders the first that has an address of each family; NULL: none has. */
+/* Of the pools in both orders the first with an address of each family; NULL: none. */
 static const struct pool *find_dual(const struct update *update, const struct assignment *row,
                                     const struct service *service, const pool_order orders[2])
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What Services are given in an update, once it is decided what each keeps: first what is asked for
- * by name, then all else, older Services first. Called by assignment_update.c.
+ * Allocates addresses in an update, after it is decided what each Service keeps: first those
+ * requested by name, then all others, older Services first. Called by assignment_update.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ int lack_fill(struct lack *lack, enum lack_reason reason, const struct ip *ip,
     return of && !lack->of ? -ENOMEM : 0;
 }
 
-/* What the reason is about, where it is not an object that is in the way. */
+/* The object of the reason, if it is not a conflicting object. */
 static char *about(const struct turn *turn, const struct lack *lack, const struct object *of)
 {
     const char *pool = turn->service ? turn->service->request.pool : NULL;
@@ -80,7 +80,7 @@ static int lack_of(struct turn *turn, enum ip_family family, enum lack_reason re
     return r;
 }
 
-/* What half of a request says is not what its owner meant: no family that has none gets one. */
+/* A partly readable request is not what its owner meant: no family without an address gets one. */
 static int lack_all(struct turn *turn, enum lack_reason reason)
 {
     int r = 0;
@@ -92,7 +92,7 @@ static int lack_all(struct turn *turn, enum lack_reason reason)
     return r;
 }
 
-/* Nothing is given beside what another assigner has written, nor taken from it. */
+/* With a status of another allocator nothing is allocated or released. */
 static int lack_foreign(const struct work *work, struct turn *turn)
 {
     const struct pool_table *pools = work->update.pools;
@@ -108,7 +108,10 @@ static int lack_foreign(const struct work *work, struct turn *turn)
     return 0;
 }
 
-/* Whether it asks for an address of a family that it is not of: no other is what it asked for. */
+/*
+ * Whether it requests an address of a family that it does not have: then no other address is
+ * allocated.
+ */
 static bool names_other_family(const struct service *service)
 {
     for (uint32_t i = 0; i < service->request.address_count; i++) {
@@ -118,7 +121,7 @@ static bool names_other_family(const struct service *service)
     return false;
 }
 
-/* Those that it asks for by name. */
+/* Allocates the addresses that it requests by name. */
 static int pick_named(struct work *work, struct turn *turn, ip_list *picks)
 {
     const struct address_request *request = &turn->service->request;
@@ -152,7 +155,7 @@ static const struct ip *lowest(const ip_list *a, const ip_list *b)
     return found;
 }
 
-/* The pool that both addresses of a dual-stack Service come from, where one has both. */
+/* The common pool of both addresses of a dual-stack Service, if one pool has both. */
 static int prefer_pool(const struct work *work, const struct turn *turn, const ip_list *picks,
                        const struct pool **ret_pool)
 {
@@ -163,7 +166,7 @@ static int prefer_pool(const struct work *work, const struct turn *turn, const i
     return assignment_choose_pool(&work->update, turn->row, turn->service, ret_pool);
 }
 
-/* One of each family of which it names none. */
+/* Allocates one of each family of which it names none. */
 static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
 {
     const struct service *service = turn->service;
@@ -190,7 +193,7 @@ static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
     return 0;
 }
 
-/* RequireDualStack is both families or none; what is held stays. */
+/* RequireDualStack means both families or none; held addresses stay. */
 static int drop_halves(struct turn *turn, ip_list *picks)
 {
     if (turn->service->request.policy != FAMILY_REQUIRE_DUAL ||
@@ -204,7 +207,7 @@ static int drop_halves(struct turn *turn, ip_list *picks)
     return 0;
 }
 
-/* PreferDualStack is the other family where there is one: no pool of it is nothing that lacks. */
+/* With PreferDualStack the second family is optional: that it has no pool is no lack. */
 static void forgive_absent(struct turn *turn)
 {
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
@@ -218,8 +221,8 @@ static void forgive_absent(struct turn *turn)
 }
 
 /*
- * Named addresses come before all others, so that nobody is given what a younger Service names in
- * the same update. Who requires both families is served at once for both.
+ * Named addresses are allocated before all others, so that no Service gets an address that a
+ * younger Service names in the same update. RequireDualStack gets both families in one step.
  */
 static int fill(struct work *work, struct turn *turn, bool named)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The tables of assignments, and what is read off them; see assignment.h. assignment_update.c
- * changes them. A Service is a row, an address that it has is a use, and an address that is shared
- * has several uses beside each other.
+ * The tables of assignments, and queries of them; see assignment.h. assignment_update.c changes
+ * them. A Service is a row, an address that it has is a use, and a shared address has several
+ * adjacent uses.
  */
 #include "plan/pools/assignment_table.h"
 
@@ -15,10 +15,10 @@
 #include "faults/pools.h"
 #include "faults/raise.h"
 
-/* The faults of those that are pending have the address, and what it is about, as arguments. */
+/* The faults of pending rows have the address, and the object concerned, as arguments. */
 static const struct {
     const char *name, *text;
-    const struct fault_type *type; /* NULL: a Service that lacks it is not told */
+    const struct fault_type *type; /* NULL: not reported */
 } reasons[] = {
     [LACK_NOTHING] = { "assigned", "assigned", NULL },
     [LACK_UNREADABLE] = { "wish-unreadable", "the addresses that it asks for can't be read",
@@ -232,7 +232,7 @@ bool assignment_is_for(const char *load_balancer_class, const struct service *se
     return service->type == SERVICE_LOAD_BALANCER && strcmp(named, load_balancer_class) == 0;
 }
 
-/* Notes an address of the pool that is in use, or rests. */
+/* Counts an address of the pool that is in use, or in cooldown. */
 static void count_one(const struct pool *pool, const struct ip *ip, bool used, struct pool_use *use,
                       uint64_t *avoided)
 {
@@ -245,7 +245,7 @@ static void count_one(const struct pool *pool, const struct ip *ip, bool used, s
         use->reserved[family]--;
 }
 
-/* Notes each address of a range that is in use. */
+/* Counts each address of a range that is in use. */
 static void count_span(const struct assignments *assignments, const struct pool *pool,
                        const struct ip_range *range, struct pool_use *use, uint64_t *avoided)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Brings assignments up to date; see assignment.h for the rules.
+ * Updates assignments; see assignment.h for the rules.
  *
- * An update gathers turns, one for each Service that it is about, and takes their uses out of the
- * table. What is decided stands in the turns and in the table, and is taken over into the rows at
- * the end by steps that can't fail. Lack of memory costs nobody an address: the rows are as they
- * were, and the next update makes the table anew of them. Called by `agentctl plan` and by whoever
- * gives addresses (pool_allocator.h).
+ * An update collects turns, one for each affected Service, and removes their uses from the table.
+ * Decisions are kept in the turns and in the table, and are committed to the rows at the end by
+ * steps that can't fail. Without memory no Service loses an address: the rows are unchanged, and
+ * the next update rebuilds the table from them. Called by `agentctl plan` and by the allocator
+ * (pool_allocator.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static int add_all(struct work *work)
     return 0;
 }
 
-/* Who shares an address with one of the turns, now or until now. */
+/* Adds the Services that share an address with one of the turns, now or before. */
 static int add_sharers(struct work *work)
 {
     const struct assignments *assignments = work->update.assignments;
@@ -117,7 +117,7 @@ static int add_sharers(struct work *work)
     return 0;
 }
 
-/* Older first; who is gone first of all. */
+/* Older Services first; deleted ones before all others. */
 static int turn_cmp(const void *a, const void *b)
 {
     const struct turn *left = a, *right = b;
@@ -139,7 +139,7 @@ static int gather(struct work *work, const struct assignment_scope *scope)
     return r;
 }
 
-/* What rests no longer is free. */
+/* Frees addresses after their cooldown. */
 static void end_rests(struct work *work)
 {
     struct rests *rests = &work->update.assignments->rests;
@@ -154,7 +154,7 @@ static void end_rests(struct work *work)
     }
 }
 
-/* What is held, where the table may not say it: before the first update, and after a failed one. */
+/* Rebuilds the table from the held addresses: before the first update, and after a failed one. */
 static int restore_uses(struct assignments *assignments)
 {
     sorted_clear(&assignments->uses);
@@ -169,8 +169,8 @@ static int restore_uses(struct assignments *assignments)
 }
 
 /*
- * Whose status names an address that it does not hold, and another does: it is judged last, so that
- * whoever holds an address keeps it. The older of two comes first among those who hold it.
+ * Finds Services whose status has an address that another Service holds: they are processed last,
+ * so that the holder keeps the address. Among holders the older Service is first.
  */
 static void find_contests(struct work *work)
 {
@@ -188,7 +188,7 @@ static void find_contests(struct work *work)
     }
 }
 
-/* From here on a turn's uses are those that it is given. */
+/* From now on the uses of a turn are those allocated to it. */
 static int clear_uses(struct work *work)
 {
     struct assignments *assignments = work->update.assignments;
@@ -212,7 +212,7 @@ static int clear_uses(struct work *work)
     return 0;
 }
 
-/* Whether what it holds is no longer what it asks for. */
+/* Whether a held address is no longer what it requests. */
 static bool is_unwished(const struct turn *turn, const struct ip *ip)
 {
     const struct address_request *request = &turn->service->request;
@@ -234,7 +234,7 @@ static int lose(struct turn *turn, const struct ip *ip, enum lack_reason reason,
     return 0;
 }
 
-/* What it shares all the same, since it has it: the first such address is told. */
+/* Records a held address that would not be shared now: only the first one is reported. */
 static int note_uneven(const struct work *work, struct turn *turn, const struct ip *ip)
 {
     const struct object *of;
@@ -254,14 +254,14 @@ static int keep_one(struct work *work, struct turn *turn, const struct ip *ip)
         reason = LACK_NOT_WISHED;
     if (reason == LACK_OUTSIDE && turn->service &&
         status_is_foreign(work->update.pools, turn->service))
-        return 0; /* it never was the Service's out of pools */
+        return 0; /* it was never allocated to the Service from pools */
     if (reason != LACK_NOTHING)
         return lose(turn, ip, reason, of);
     int r = note_uneven(work, turn, ip);
     return r == 0 ? turn_take(work, turn, ip) : r;
 }
 
-/* What the Service's status says, which may be newer than the row, and what the row says. */
+/* The addresses of the Service's status, which may be newer than the row, and those of the row. */
 static int list_held(const struct turn *turn, ip_list *ret_held)
 {
     for (uint32_t i = 0; turn->service && i < turn->service->address_count; i++) {
@@ -278,7 +278,7 @@ static int list_held(const struct turn *turn, ip_list *ret_held)
     return 0;
 }
 
-/* What a Service holds and may still have, it keeps. */
+/* Keeps the held addresses that a Service may still have. */
 static int keep(struct work *work, struct turn *turn)
 {
     AUTOVEC ip_list held = { 0 };
@@ -293,7 +293,7 @@ static int keep(struct work *work, struct turn *turn)
     return 0;
 }
 
-/* What nobody has any more rests, before anybody is given anything. */
+/* Starts the cooldown of freed addresses, before any allocation. */
 static int begin_rests(struct work *work)
 {
     const struct assignment_inputs *inputs = work->update.inputs;
@@ -313,7 +313,9 @@ static int begin_rests(struct work *work)
     return 0;
 }
 
-/* Those who lack something: they may get what is free now, or lack it for another reason. */
+/*
+ * Adds the Services that lack something: they may get a free address now, or have another reason.
+ */
 static int add_pending(struct work *work)
 {
     sorted_each(struct assignment *const, row, &work->update.assignments->pending) {
@@ -341,7 +343,7 @@ static int list_row(struct sorted *list, struct assignment *row, bool is_in)
     return 0;
 }
 
-/* Who has an address does not leave it to rest; who lacks something is listed. */
+/* Ends the cooldown of allocated addresses; lists the Services that lack something. */
 static int file_turns(struct work *work)
 {
     struct assignments *assignments = work->update.assignments;
@@ -370,7 +372,7 @@ static bool ip_lists_equal(const ip_list *a, const ip_list *b)
     return equal;
 }
 
-/* Nothing here fails. */
+/* This can't fail. */
 static void commit_turn(struct assignments *assignments, struct turn *turn)
 {
     struct assignment *row = turn->row;
@@ -392,7 +394,7 @@ static void commit_turn(struct assignments *assignments, struct turn *turn)
     }
 }
 
-/* The rows of those to whom no address is given any more; they stand first. */
+/* Removes the rows of Services that no longer get addresses; they are first. */
 static void forget_the_gone(struct work *work)
 {
     vec_each(struct turn, turn, &work->turns) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Statuses that are another assigner's; see foreign_status.h. Called by whoever gives addresses. */
+/* Statuses of another allocator; see foreign_status.h. Called by our allocators. */
 #include "plan/pools/foreign_status.h"
 
 #include "base/text.h"
 
-/* An address that is not written here, or was not; NULL: there is none. */
+/* An address of the status that we do not write, or did not write; NULL: none. */
 static const struct service_address *find_foreign(const struct pool_table *pools,
                                                   const struct service *service)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The table of pools; see pool_table.h. Ranges are put in pool by pool, the oldest first, each cut
- * to what nobody has yet, so that the spans never overlap and a look-up is one binary search. The
- * rules of serviceAllocation are MetalLB's: a namespace has to be named or selected where either is
- * asked for, and a Service selected where that is asked for.
+ * The table of pools; see pool_table.h. Ranges are added pool by pool, the oldest first, each
+ * reduced to addresses without a pool, so that the spans never overlap and a lookup is one binary
+ * search. The rules of serviceAllocation are MetalLB's: if it has namespaces or namespace
+ * selectors, one must match, and if it has Service selectors, one must match.
  */
 #include "plan/pools/pool_table.h"
 
@@ -23,7 +23,7 @@ static int pool_age_cmp(const void *a, const void *b)
     return object_precedence_cmp(*left, *right);
 }
 
-/* The first span that ends at the address or behind it. */
+/* The first span that ends at the address or after it. */
 static size_t span_from(const struct pool_table *table, const struct ip *ip)
 {
     size_t low = 0, high = table->spans.count;
@@ -70,7 +70,7 @@ static void overlap_fault(const struct pool_table *table, uint32_t pool,
                  .pool = name);
 }
 
-/* Puts in of a range what no span has yet. */
+/* Adds the part of a range that no span has yet. */
 static int add_range(struct pool_table *table, const struct ip_range *whole, uint32_t pool,
                      struct faults *faults)
 {
@@ -181,14 +181,14 @@ static int range_cmp(const void *a, const void *b)
     return ip_cmp(&left->first, &right->first);
 }
 
-/* How many IPv4 addresses up to this one end with .0 or .255. */
+/* The number of IPv4 addresses up to this one that end with .0 or .255. */
 static uint64_t avoidable_until(const struct ip *ip)
 {
     uint64_t before = (uint64_t)ip->bytes[0] << 16 | ip->bytes[1] << 8 | ip->bytes[2];
     return 2 * before + 1 + (ip->bytes[3] == 255);
 }
 
-/* How many addresses of a range, which is the pool's, it avoids. */
+/* The number of addresses of a range of the pool that it avoids. */
 static uint64_t avoided_in(const struct pool *pool, const struct ip_range *range)
 {
     if (!pool->object->avoid_buggy || range->first.family != IP_V4)
@@ -207,7 +207,7 @@ uint64_t pool_avoided_count(const struct pool_table *table, const struct pool *p
     return count;
 }
 
-/* Adds how many addresses of a range are the pool's, and may be given. */
+/* Adds the number of addresses of a range that belong to the pool and may be allocated. */
 static void count_own(const struct pool_table *table, const struct pool *pool,
                       const struct ip_range *range, uint64_t *count)
 {
@@ -225,7 +225,7 @@ static void count_own(const struct pool_table *table, const struct pool *pool,
     }
 }
 
-/* Ranges may overlap: each is cut to what lies behind those before it. */
+/* Ranges may overlap: each is reduced to the part after the previous ones. */
 int pool_reserved_count(const struct pool_table *table, const struct pool *pool,
                         uint64_t ret_count[static 2])
 {

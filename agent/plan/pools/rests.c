@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The three orders of resting addresses; see rests.h. Called by the assignment_*.c. */
+/* The three orders of addresses in cooldown; see rests.h. Called by the assignment_*.c. */
 #include "plan/pools/rests.h"
 
 #include <errno.h>
@@ -109,7 +109,7 @@ const struct rest *rest_oldest(const struct rests *rests)
     return rests->by_age.count ? *(struct rest *const *)sorted_at(&rests->by_age, 0) : NULL;
 }
 
-/* Only the order by age has to do with it: those concerned are its last ones, and stay so. */
+/* Only the order by age is concerned: the affected entries are its last ones, and stay so. */
 void rests_heed_clock(struct rests *rests, int64_t now_ms)
 {
     size_t first = rests->by_age.count;

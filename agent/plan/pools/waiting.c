@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which Services wait for an address; see waiting.h. The waiting engine asks. */
+/* Which Services wait for an address; see waiting.h. Called by the waiting engine. */
 #include "plan/pools/waiting.h"
 
 #include "plan/routes/claim.h"

@@ -76,8 +76,8 @@ const struct link *real_interface_of(const struct node_facts *facts, const struc
 
 /*
  * A connected network of this node, the shortest prefix. A network of a single address is the other
- * end of a link, or an address of kube-proxy's device, and does not count. Looked up by each
- * length, since that device may have thousands.
+ * end of a link; if kube-proxy's device exists, it may be an address of that, and does not count.
+ * Looked up by each length, since that device may have thousands.
  */
 static const struct prefix *network_of(const struct node_facts *facts, const struct ip *ip)
 {
