@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Advertisements of nothing; see advertisement_conflicts.h. Called by the engine of conflicts when
- * a pool, an advertisement or a Node has changed.
+ * Advertisements that select nothing; see advertisement_conflicts.h. Called by the engine of
+ * conflicts when a pool, an advertisement or a Node has changed.
  *
- * What no advertisement selects is withheld without a fault, since that may be meant. One that
- * selects by a name or a label which nothing has is meant by nobody.
+ * Addresses that no advertisement selects are withheld without a fault, since that may be intended.
+ * An advertisement with a name or label that no object has is never intended.
  */
 #include "plan/conflicts/advertisement_conflicts.h"
 

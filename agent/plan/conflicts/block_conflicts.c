@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * This node's blocks against pools, Nodes and each other, and Namespaces against pools; see
- * block_conflicts.h. Called by the engine of conflicts. Blocks of other nodes are theirs to
- * tell (node_conflicts.c); one that no Node can have is told where it was written, in a file.
+ * block_conflicts.h. Called by the engine of conflicts. Other nodes report their own blocks
+ * (node_conflicts.c); a block that belongs to no Node is reported at its line of the file.
  */
 #include "plan/conflicts/block_conflicts.h"
 
@@ -44,8 +44,10 @@ static bool is_in_setting(const struct look *look, const struct prefix *prefix)
     return false;
 }
 
-/* Whether the setting has another block of this node of that family: where it has none of them,
- * it is the setting that is wrong (network_conflicts.c). */
+/*
+ * Whether the setting has another block of this node of that family: if it has none of them, the
+ * setting is wrong (network_conflicts.c).
+ */
 static bool has_others(const struct look *look, uint8_t family)
 {
     const struct object *object;
@@ -86,7 +88,7 @@ static void check_nodes(const struct look *look, const struct address_block *blo
     }
 }
 
-/* Of two that overlap the later one by name is told. Returns whether it is this one. */
+/* Of two overlapping blocks the later one by name is reported. Returns whether it is this one. */
 static bool check_twins(const struct look *look, const struct address_block *block,
                         const struct prefix *prefix)
 {
@@ -110,7 +112,9 @@ static bool same(const struct prefix *a, const struct prefix *b)
     return prefix_cmp(a, b) == 0;
 }
 
-/* The index says which part of the pool is taken. In files nobody gives blocks by it. */
+/*
+ * The index determines the block's part of the pool. In files the index is not used for allocation.
+ */
 static void check_index(const struct look *look, const struct address_block *block,
                         const struct address_pool *pool)
 {
@@ -133,7 +137,7 @@ static void check_index(const struct look *look, const struct address_block *blo
                  .pool = block->pool, .networks = networks);
 }
 
-/* Returns false if the block is none of its pool's. */
+/* Returns false if the block is not in its pool. */
 static bool check_pool(const struct look *look, const struct address_block *block)
 {
     const struct object *object = store_get(look->store, KIND_ADDRESS_POOL, "", block->pool);
@@ -173,7 +177,7 @@ static void check_own(const struct look *look, const struct address_block *block
     }
 }
 
-/* Without any Node nothing is said of Nodes. */
+/* Without any Node this is not checked. */
 static void check_stray(const struct look *look, const struct address_block *block)
 {
     if (!*block->object.file || store_count(look->store, KIND_NODE) == 0 ||
@@ -185,7 +189,7 @@ static void check_stray(const struct look *look, const struct address_block *blo
         object_raise(look->faults, &block->object, block_without_node);
 }
 
-/* A pool may be known by its blocks alone. */
+/* A pool may be known only by its blocks. */
 static bool has_pool(const struct store *store, const char *name)
 {
     const struct object *object;
@@ -198,7 +202,7 @@ static bool has_pool(const struct store *store, const char *name)
     return false;
 }
 
-/* A pool that is only the default one of the Namespace is asked for by nobody yet. */
+/* A missing pool that is only the Namespace's default is not in use yet. */
 static void check_namespace(const struct look *look, const struct namespace *namespace)
 {
     if (strcmp(namespace->pool, "default") == 0 || has_pool(look->store, namespace->pool))

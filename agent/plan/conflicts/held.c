@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is deleted and kept; see held.h. Called by the controller's jobs of blocks and of egress.
- * Services are told by the job of addresses, which knows what they hold.
+ * Deleted objects that still exist; see held.h. Called by the controller's jobs of blocks and of
+ * egress. The job of addresses reports Services, since it has their addresses.
  *
- * A pool is given nothing out of as soon as it is deleted, so that a node that wants a block waits;
- * and it stays until the last pod with an address of it is gone, which may be never.
+ * No block of a deleted pool is allocated, so that a node that requests one waits; and the pool
+ * exists until the last pod with an address of it is gone, which may be never.
  */
 #include "plan/conflicts/held.h"
 
@@ -18,7 +18,7 @@
 
 enum { TOLD_MAX = 16 };
 
-/* A finalizer that is none of what Coil's and our programs take off by themselves; NULL: none. */
+/* A finalizer that neither Coil's programs nor ours remove; NULL: none. */
 static const char *foreign_finalizer(const struct object *object)
 {
     const struct object_ties *ties = object->ties;
@@ -51,7 +51,7 @@ static void tell_finalizer(const struct object *object, const char *finalizer,
                                                                .name = object->name });
 }
 
-/* A pool's own finalizer goes with its last block. Returns whether it has one. */
+/* A pool's own finalizer is removed with its last block. Returns whether it has a block. */
 static bool tell_blocks(const struct store *store, const struct object *pool, struct faults *faults)
 {
     const struct address_block *first = NULL;
@@ -71,7 +71,7 @@ static bool tell_blocks(const struct store *store, const struct object *pool, st
     return true;
 }
 
-/* Returns whether there is something to tell. */
+/* Returns whether there is a fault. */
 static bool tell(const struct store *store, const struct object *object, struct faults *faults)
 {
     const char *finalizer = foreign_finalizer(object);
@@ -88,7 +88,7 @@ int64_t held_faults(const struct store *store, enum kind kind, int64_t wall_ms,
     int64_t next_ms = INT64_MAX;
     size_t told = 0;
     for (size_t cursor = 0; (object = store_next(store, kind, &cursor));) {
-        /* Its clock may be ahead of ours. */
+        /* The API server's clock may be ahead of ours. */
         const int64_t left_ms = MIN(object->deleting_ms - wall_ms, INT64_C(0)) + HELD_PATIENCE_MS;
         if (!object->deleting)
             continue;

@@ -2,9 +2,9 @@
 /*
  * Conflicts of networks; see network_conflicts.h. Called by the engine of conflicts.
  *
- * A wide network is often meant: clusterCIDRs of 10.0.0.0/8 have the ClusterIPs as well, and do no
- * harm by that, and loadBalancerIPs of 0.0.0.0/0 are all. So what lies within another is told, and
- * not what has another within it.
+ * A wide network is often intended: clusterCIDRs of 10.0.0.0/8 also contain the ClusterIPs, which
+ * is harmless, and loadBalancerIPs of 0.0.0.0/0 means all. So a network inside another is reported,
+ * and not one that contains another.
  */
 #include "plan/conflicts/network_conflicts.h"
 
@@ -14,7 +14,7 @@
 #include "faults/raise.h"
 #include "model/services/service.h"
 
-/* The network of a list that holds another whole, or NULL. */
+/* The network of a list that contains another completely, or NULL. */
 static const struct prefix *around(const prefix_list *list, const struct prefix *net)
 {
     vec_each(const struct prefix, it, list) {
@@ -34,7 +34,7 @@ static bool has_family(const prefix_list *list, uint8_t family)
     return false;
 }
 
-/* A key and what its networks are for. */
+/* A configuration key and the purpose of its networks. */
 struct key {
     const char *name, *of;
     const prefix_list *list;
@@ -52,7 +52,7 @@ static void check_special(const struct key *key, struct faults *faults)
     }
 }
 
-/* The types of all that lies within another network have these arguments. */
+/* All fault types about a network inside another have these arguments. */
 static void check_within(const struct key *key, const struct key *other,
                          const struct fault_type *type, struct faults *faults)
 {
@@ -68,8 +68,10 @@ static void check_within(const struct key *key, const struct key *other,
     }
 }
 
-/* Whether pods of this node are known by their addresses, in a family of which a network is named
- * at all; where none is, the interface decides. */
+/*
+ * Checks that pods of this node are identified by their addresses, in a family with a configured
+ * network; without one, the interface decides.
+ */
 static void check_pods(const prefix_list *cluster, const prefix_list *own, uint8_t family,
                        struct faults *faults)
 {
@@ -97,8 +99,10 @@ static void check_all_are_pods(const prefix_list *cluster, struct faults *faults
     }
 }
 
-/* The first ClusterIP of a family that lies in none of its networks, where one is named; NULL: none
- * does. */
+/*
+ * The first ClusterIP of a family outside all of its configured networks, if there are any; NULL:
+ * none.
+ */
 static const struct ip *stray_of(const prefix_list *services, const struct service *service,
                                  uint8_t family)
 {
@@ -140,8 +144,8 @@ static bool is_used(const struct store *store, const prefix_list *services, uint
 }
 
 /*
- * A cluster may have several networks of ClusterIPs: a ServiceCIDR object adds one while it runs,
- * and agents read no such objects. So only a family of which all ClusterIPs lie outside is told.
+ * A cluster may have several networks of ClusterIPs: a ServiceCIDR object adds one at run time, and
+ * agents do not read such objects. So a family is reported only if all its ClusterIPs are outside.
  */
 static bool check_cluster_ips(const struct store *store, const prefix_list *services,
                               uint8_t family, struct faults *faults)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Conflicts of this node with others; see node_conflicts.h. Called by the engine of conflicts when
- * a Node or a block changes, or a Service whose address lies in one of this node's networks; and by
+ * a Node or a block changes, or a Service whose address is in one of this node's networks; and by
  * agentctl doctor.
  *
- * Blocks are compared with blocks and podCIDRs with podCIDRs: a cluster that cuts blocks may have
- * podCIDRs that nobody uses. They are told and not acted upon, since pods may live there for long.
- * The walk is over all Nodes and blocks, against the few of this node.
+ * Blocks are compared with blocks and podCIDRs with podCIDRs: a cluster with blocks may have unused
+ * podCIDRs. Conflicts are only reported, since pods may have used the addresses for long. All Nodes
+ * and blocks are compared with the few networks of this node.
  */
 #include "plan/conflicts/node_conflicts.h"
 
@@ -20,7 +20,7 @@
 #include "model/services/service.h"
 #include "plan/object_fault.h"
 
-/* One of this node's networks, and whose it is: "Node node1", "AddressBlock default-3". */
+/* One of this node's networks, and its owner: "Node node1", "AddressBlock default-3". */
 struct own_net {
     const struct prefix *net;
     const struct object *object;
@@ -82,7 +82,7 @@ static void tell_overlap(const struct own_net *mine, const struct object *other,
                      .other = other->name, .node = node_of(other));
 }
 
-/* True if it was told. */
+/* True if a fault was added. */
 static bool compare_nets(const own_net_list *own, const struct object *other,
                          const own_net_list *theirs, struct faults *faults)
 {
@@ -160,7 +160,7 @@ static const struct service *service_at(const struct store *store, const struct 
     return count ? services[0] : NULL;
 }
 
-/* ClusterIPs are told of above, where their network is known. */
+/* ClusterIPs are reported above, if their network is known. */
 static int check_addresses(const struct store *store, const own_net_list *own,
                            struct faults *faults)
 {

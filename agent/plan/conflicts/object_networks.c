@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Networks of objects against those of the configuration; see object_networks.h. Called by the
- * engine of conflicts. They are told and not acted upon, as in node_conflicts.c.
+ * engine of conflicts. They are only reported, as in node_conflicts.c.
  */
 #include "plan/conflicts/object_networks.h"
 
@@ -13,7 +13,7 @@
 #include "model/node.h"
 #include "plan/object_fault.h"
 
-/* A setting's networks, and what is said of a pool or a destination in them. */
+/* A setting's networks, and the faults for a pool or a destination in them. */
 struct ground {
     const prefix_list *nets;
     const struct fault_type *pool, *destination;
@@ -49,7 +49,7 @@ static const struct prefix *find_overlap(const struct ground *ground, const stru
     return NULL;
 }
 
-/* True if it was told. */
+/* True if a fault was added. */
 static bool tell_overlap(const struct object *object, const struct ip_range *range,
                          const struct ground *ground, struct faults *faults)
 {
@@ -110,7 +110,7 @@ static void check_address_pool(const struct config *config, const struct address
     }
 }
 
-/* A wider destination is ordinary: what is in the cluster stays there. */
+/* A wider destination is valid: the cluster's networks are excluded from it. */
 static bool tell_destination(const struct egress *egress, const struct prefix *destination,
                              const struct ground *ground, struct faults *faults)
 {

@@ -3,9 +3,9 @@
  * Conflicts of pools; see pool_conflicts.h. Called by the controller's jobs of blocks and of
  * addresses, when a pool, a Node or a clusterIP has changed.
  *
- * They are told and not acted upon: pods may live in such a pool since long before we came. What
- * is acted upon is each block (block_table.h), which never overlaps another one, and each
- * LoadBalancer address (assignment_choice.c), which nobody else has.
+ * They are only reported: pods may have used such a pool since before this program. Only
+ * allocations avoid conflicts: a new block (block_table.h) never overlaps another one, and a
+ * LoadBalancer address (assignment_choice.c) is never one in use elsewhere.
  */
 #include "plan/conflicts/pool_conflicts.h"
 
@@ -25,7 +25,7 @@ static bool overlap(const struct prefix *a, const struct prefix *b)
     return prefix_contains(a, &b->ip) || prefix_contains(b, &a->ip);
 }
 
-/* What two subnets have in common: the narrower prefix; NULL: nothing. */
+/* The intersection of two subnets: the longer prefix; NULL: none. */
 static const struct prefix *common(const struct pool_subnet *a, const struct pool_subnet *b)
 {
     if (overlap(&a->ipv4, &b->ipv4))
@@ -77,9 +77,11 @@ static bool has(const struct address_pool *pool, const struct ip *ip)
     return false;
 }
 
-/* Who has an address of a pool, though the pool is not for it: the first by name, and where. */
+/*
+ * The object that has an address of a pool which is not for it: the first by name, and the address.
+ */
 struct intruder {
-    const struct object *object; /* NULL: nobody */
+    const struct object *object; /* NULL: none */
     struct ip ip;
 };
 
@@ -162,7 +164,7 @@ static void check_networks(const struct store *store, const struct address_pool 
     add_service(faults, &pool->object, &look.service);
 }
 
-/* A block of nobody is announced by nobody, and taken all the same. */
+/* A block without a node is announced by no node, but still allocated. */
 static void check_blocks(const struct store *store, struct faults *faults)
 {
     const struct object *object;
@@ -205,7 +207,7 @@ static void survey_address(void *context, const struct object *object, const str
          object, ip);
 }
 
-/* Of serviceAllocation: a Namespace that is not there has no Services. */
+/* Of serviceAllocation: a missing Namespace has no Services. */
 static void check_namespaces(const struct store *store, const struct ip_pool *pool,
                              struct faults *faults)
 {
@@ -229,7 +231,7 @@ static bool select_any(const struct store *store, const struct object_selectors 
     return false;
 }
 
-/* Without any Namespace nothing is said of Namespaces. */
+/* Without any Namespace this is not checked. */
 static void check_allocation(const struct store *store, const struct ip_pool *pool,
                              struct faults *faults)
 {
@@ -240,7 +242,7 @@ static void check_allocation(const struct store *store, const struct ip_pool *po
         object_raise(faults, &pool->object, pool_selects_no_namespace);
 }
 
-/* A subnet of an AddressPool that has addresses of the range; NULL: there is none. */
+/* A subnet of an AddressPool that overlaps the range; NULL: none. */
 static const struct prefix *subnet_in(const struct address_pool *pods, const struct ip_range *range)
 {
     for (uint32_t i = 0; i < pods->subnet_count; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The whole plan of egress, put together of its units; see egress.h.
+ * The whole egress plan, composed of its units; see egress.h.
  *
- * Called by plan_node() for `agentctl plan` and tests. A fault that several units find (two
- * Egresses with one destination, in two policies) is told once.
+ * Called by plan_node() for `agentctl plan` and tests. A fault found in several units (two Egresses
+ * with one destination, in two policies) is reported once.
  */
 #include "plan/egress/egress.h"
 
@@ -24,7 +24,7 @@ static bool is_told(const struct faults *faults, size_t from, const struct fault
     return false;
 }
 
-/* Takes over a policy's faults that no other policy had. */
+/* Adds a policy's faults that no other policy had. */
 static void tell_once(struct faults *faults, size_t from, struct faults *more)
 {
     vec_each(const struct fault, fault, &more->list) {
@@ -65,7 +65,7 @@ static int add_sets(const struct node_facts *facts, struct egress_plan *plan, st
     return 0;
 }
 
-/* The addresses of this node's pods, and what they name. */
+/* Finds the addresses of this node's pods, and the Egresses that they name. */
 static int find_local(const struct node_facts *facts, ip_list *addresses, egress_ref_list *named)
 {
     AUTOVEC object_list pods = { 0 };
@@ -161,7 +161,7 @@ static int plan_clients_side(const struct node_facts *facts, struct egress_plan 
     return plan_egress_excluded(facts, &plan->excluded, faults);
 }
 
-/* The addresses of all pods that name one of these. */
+/* Finds the addresses of all pods that name one of these Egresses. */
 static int find_clients(const struct node_facts *facts, const egress_ref_list *served,
                         ip_list *addresses)
 {
@@ -202,7 +202,7 @@ const struct egress_policy *egress_plan_gateway_policy(const struct egress_plan 
     return found ? *found : NULL;
 }
 
-/* Which destinations a client's Egresses have is told on its own node, if it is bad. */
+/* Faults of the destinations of a client's Egresses are reported on its own node. */
 static int add_gateway_policy(const struct node_facts *facts, const struct egress_client *client,
                               struct egress_plan *plan)
 {
@@ -221,11 +221,11 @@ static int add_gateway_policy(const struct node_facts *facts, const struct egres
     return 0;
 }
 
-/* What clients may send where. */
+/* Plans which destinations clients may use. */
 static int plan_takings(const struct node_facts *facts, struct egress_plan *plan,
                         struct faults *faults)
 {
-    AUTOFAULTS struct faults told = { 0 }; /* with the clients' side */
+    AUTOFAULTS struct faults told = { 0 }; /* reported with the client side */
     sorted_each(struct egress_client *const, client, &plan->clients) {
         int r = add_gateway_policy(facts, *client, plan);
         if (r < 0)

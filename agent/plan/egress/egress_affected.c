@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a change of an object touches; see egress_affected.h. nat_affected.c is the same for NAT.
+ * Which units a change of an object affects; see egress_affected.h. nat_affected.c is the same for
+ * NAT.
  *
- * A pod touches its own addresses and what is told of the Egresses that it names; sets are none of
- * its business. An Egress touches the addresses of the pods that name it: their policies may have
- * other contents, or other keys. A slice or Service touches the Egress of the same name. A Node
- * touches the Egresses that select Nodes, of which there are few, and only if it looks different to
- * them. The stays are one unit: what changes in them is found when they are compared.
+ * A pod affects its own addresses and the faults of the Egresses that it names, but no sets. An
+ * Egress affects the addresses of the pods that name it: their policies may have other contents, or
+ * other keys. A slice or Service affects the Egress of the same name. A Node affects the Egresses
+ * that select Nodes, of which there are few, and only if relevant fields change. The excluded
+ * networks are one unit: a comparison finds what changes in them.
  */
 #include "plan/egress/egress_affected.h"
 
@@ -99,7 +100,7 @@ static bool same_labels(const struct node *before, const struct node *after)
     return true;
 }
 
-/* Whether an Egress that selects Nodes may see another one, or none. */
+/* Whether the change is irrelevant to Egresses that select Nodes. */
 static bool looks_the_same(const struct node *before, const struct node *after)
 {
     return same_labels(before, after) && ip_equal(&before->primary_v4, &after->primary_v4) &&
@@ -153,7 +154,7 @@ int plan_egress_affected(const struct node_facts *facts, const struct change *ch
         r = push_pod(before ? to_pod(before) : NULL, touched);
         return r < 0 ? r : push_pod(after ? to_pod(after) : NULL, touched);
     case KIND_EGRESS:
-        touched->excluded = true; /* whether the pods' networks have to be known */
+        touched->excluded = true; /* for the fault of unknown pod networks */
         return push_egress(facts, any, touched);
     case KIND_SERVICE:
         touched->excluded |= service_excluded(facts, before) || service_excluded(facts, after);
@@ -167,7 +168,7 @@ int plan_egress_affected(const struct node_facts *facts, const struct change *ch
     case KIND_ADDRESS_POOL:
         touched->excluded |= !facts->config->services.cluster_cidrs_set;
         return 0;
-    default: /* other kinds have no say */
+    default: /* other kinds do not matter */
         return 0;
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The gateway's side: which Egresses this node serves, and which addresses may send through it.
+ * The gateway side: which Egresses this node serves, and which addresses may send through it.
  *
- * A gateway serves what its configuration names, or else the Egresses that select this Node. A
- * client is an address of a pod, on whatever node, whose annotation names one of these. As on the
- * client's side the youngest of several pods with one address is who sends; if it asks for none of
- * our Egresses, nobody is a client there.
+ * A gateway serves the Egresses of its configuration, or else those that select this Node. A client
+ * is an address of a pod on any node whose annotation names one of these. As on the client side,
+ * the youngest of several pods with one address is taken as the sender; if it names none of our
+ * Egresses, the address is no client.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static int add_if_selected(const struct egress *egress, const struct node *node,
 static int add_selected(const struct node_facts *facts, egress_ref_list *served,
                         struct faults *faults)
 {
-    AUTOFAULTS struct faults told = { 0 }; /* of selectors: told of with the sets */
+    AUTOFAULTS struct faults told = { 0 }; /* of selectors: reported with the sets */
     AUTOVEC object_list egresses = { 0 };
     const struct node *node = nat_this_node(facts);
     int r = node ? store_list(facts->store, KIND_EGRESS, &egresses) : 0;
@@ -90,7 +90,7 @@ int plan_egress_served(const struct node_facts *facts, egress_ref_list *served,
     return 0;
 }
 
-/* Those of a pod's Egresses that are served here. */
+/* Adds those of a pod's Egresses that are served here. */
 static void add_served(const struct pod *pod, const egress_ref_list *served, struct text *out)
 {
     for (uint32_t i = 0; i < pod->egress_count; i++) {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What stays in the cluster, whatever destinations the Egresses have: pods, Services, Nodes, what
- * is link-local or multicast, and what egress.inCluster says. Private networks are none by
- * themselves: what is in the cluster is known, and what is beside it may be where an Egress leads.
+ * Excluded networks, whose packets stay in the cluster whatever the destinations of Egresses: pods,
+ * Services, Nodes, link-local and multicast networks, and egress.inCluster. Private networks are
+ * not excluded by default: the cluster's networks are known, and others may be destinations of an
+ * Egress.
  *
- * Who is a pod and which networks are ClusterIPs' is decided as for NAT (nat_settings.c), so that
- * both never differ. Where NAT is on, it serves Services' addresses before egress is asked; those
- * that it leaves to another proxy stay. Where it is off, all of them do.
+ * Pod networks and networks of ClusterIPs are determined as for NAT (nat_settings.c), so that both
+ * agree. With NAT on, it serves Services' addresses before egress; those of another proxy are
+ * excluded. With NAT off, all of them are.
  *
- * A gateway asks the same of what its clients send it (plan_egress_gateway_excluded()), for a
- * client may wrap by itself what it likes. What it serves of Services itself stays, too, or it
- * would serve them to clients under its own address; other addresses of Services may be outside,
- * but for ClusterIPs.
+ * A gateway checks the same for its clients' packets (plan_egress_gateway_excluded()), since a
+ * client may encapsulate any packet itself. Services that the gateway's node serves are excluded,
+ * too, or it would serve them to clients under its own address; other addresses of Services may be
+ * outside, except ClusterIPs.
  *
- * A stay and a destination are compared by length. Networks of pods are joined as NAT joins them,
- * else stays are left as they are: even one that lies in another has a length of its own.
+ * An excluded network and a destination are compared by prefix length. Pod networks are aggregated
+ * as for NAT, others are not: even one inside another has its own length.
  */
 #include <errno.h>
 
@@ -61,14 +62,14 @@ static int push_nodes(const struct node_facts *facts, prefix_list *excluded)
     return 0;
 }
 
-/* Whether somebody else than our NAT serves it. */
+/* Whether another proxy than our NAT serves it. */
 static bool is_others(const struct node_facts *facts, const struct service *service)
 {
     return !facts->config->services.enabled ||
            claim_service(facts->config, service) == REASON_OTHER_PROXY;
 }
 
-/* Whether an address of a Service stays on the way from a pod to a gateway. */
+/* Whether an address of a Service is excluded for packets from a pod to a gateway. */
 static bool excluded_for_pods(const struct node_facts *facts, const struct service *service,
                               const struct service_address *address)
 {
@@ -76,7 +77,7 @@ static bool excluded_for_pods(const struct node_facts *facts, const struct servi
     return is_others(facts, service);
 }
 
-/* The same where it has come to a gateway. */
+/* The same for packets at a gateway. */
 static bool excluded_for_gateway(const struct node_facts *facts, const struct service *service,
                                  const struct service_address *address)
 {
@@ -137,8 +138,8 @@ static int has_demand(const struct node_facts *facts, uint8_t family)
     return 0;
 }
 
-/* Else a default route takes the packets from pod to pod, too. The type's arguments are those of
- * egress_pod_network_unknown. */
+/* Otherwise a default destination also matches packets from pod to pod. The type's arguments are
+ * those of egress_pod_network_unknown. */
 static int pods_fault(const struct node_facts *facts, const struct nat_settings *settings,
                       const struct fault_type *type, struct faults *faults)
 {
@@ -159,7 +160,7 @@ static int pods_fault(const struct node_facts *facts, const struct nat_settings 
     return 0;
 }
 
-/* Those that are NAT's to tell of are told of once. */
+/* Faults that NAT reports are not repeated. */
 static int find_settings(const struct node_facts *facts, struct nat_settings *ret_settings,
                          struct faults *faults)
 {

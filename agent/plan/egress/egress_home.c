@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The choice among ports that have an address; see egress_home.h. */
+/* Selects among ports with an address; see egress_home.h. */
 #include "plan/egress/egress_home.h"
 
 #include "base/macro.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is wrong between an Egress and the pods of this node that name it: it does not exist, or has
- * destinations in families of which they have no address.
+ * Faults between an Egress and the pods of this node that name it: it does not exist, or has
+ * destinations in families in which they have no address.
  *
  * A thousand pods of one Deployment make one fault: it names the first, and counts the others.
  */
@@ -12,7 +12,7 @@
 #include "plan/egress/egress.h"
 #include "plan/egress/egress_names.h"
 
-/* The pods that a fault is about. */
+/* The pods of a fault. */
 struct concerned {
     const struct pod *first; /* NULL: none */
     size_t count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Lists of Egresses as text, and what is asked of an Egress or a pod in many places; see
- * egress_names.h. Names of objects have neither slash nor comma, so that a list can be read back.
+ * Lists of Egresses as text, and queries of an Egress or a pod that many files need; see
+ * egress_names.h. Names of objects have neither slash nor comma, so that a list can be parsed.
  */
 #include "plan/egress/egress_names.h"
 
@@ -11,7 +11,7 @@
 #include "faults/egress.h"
 #include "faults/raise.h"
 
-/* Takes what stands before `end`, and `end` with it. */
+/* Removes the text before `end`, and `end` itself. */
 static void take(const char **list, const char *end, char *word, size_t size)
 {
     size_t length = strcspn(*list, end);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where the packet of a gateway's proof goes; see egress_outside.h.
+ * The destination of a gateway's proof; see egress_outside.h.
  *
- * The widest destination stands for all: its way is the way to what no narrower route knows, mostly
- * the default route. Nothing is sent there, only the route is looked up.
+ * The destination with the shortest prefix represents all: its route is that of addresses without a
+ * longer match, mostly the default route. No packet is sent there, only the route is looked up.
  */
 #include "plan/egress/egress_outside.h"
 
@@ -12,8 +12,8 @@
 #include "plan/egress/egress_names.h"
 
 /*
- * In a default route: a.root-servers.net. It is outside of every network, and no router leaves it
- * out as it leaves out what is reserved.
+ * For a default destination: a.root-servers.net. It is in no local network, and routers do not
+ * filter it like reserved addresses.
  */
 static struct ip anywhere(uint8_t family)
 {
@@ -44,7 +44,7 @@ static void widen(struct prefix *widest, const struct egress *egress)
 
 int plan_egress_outside(const struct node_facts *facts, struct ip ret_addresses[static 2])
 {
-    AUTOFAULTS struct faults told = { 0 }; /* with the plan */
+    AUTOFAULTS struct faults told = { 0 }; /* reported with the plan */
     AUTOVEC egress_ref_list served = { 0 };
     struct prefix widest[2] = { 0 };
     int r = plan_egress_served(facts, &served, &told);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a pod's annotations to its policy: which destinations leave by which Egress.
+ * Derives a pod's policy from its annotations: which destinations leave by which Egress.
  *
- * A pod that asks for an Egress that does not exist waits: it must not leave by another way than
- * the one that was meant, so that everything is dropped that does not stay in the cluster. Nothing
- * of that is in the policy's entries: they are those of the Egresses that do exist, and tell what
- * is narrower than a stay.
+ * A pod that names a missing Egress waits: its packets must not leave by another path than the
+ * intended one, so all packets outside the excluded networks are dropped. The policy's entries do
+ * not show this: they are those of the existing Egresses, and show which destinations are longer
+ * than an excluded prefix.
  *
- * A family in which none of the Egresses has a destination is none of their business: the pod's
- * packets of that family leave as those of a pod without annotations do.
+ * A family in which none of the Egresses has a destination is not affected: the pod's packets of
+ * that family leave like those of a pod without annotations.
  *
- * While an address passes from one pod to another, both may have it for a moment. The younger one
- * is who sends.
+ * While an address moves from one pod to another, both may have it for a short time. The younger
+ * one is taken as the sender.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #include "plan/egress/egress.h"
 #include "plan/egress/egress_names.h"
 
-/* What a pod asks for in a family. `*ret_asks` is false if that is nothing. */
+/* The Egresses that a pod requests in a family. `*ret_asks` is false if there are none. */
 static int policy_key(const struct node_facts *facts, const struct pod *pod, uint8_t family,
                       struct egress_policy_key *ret_key, bool *ret_asks)
 {
@@ -100,7 +100,7 @@ int plan_egress_pod(const struct node_facts *facts, const struct ip *address,
     return 0;
 }
 
-/* A destination, and whose it is. */
+/* A destination and its Egress. */
 struct demand {
     struct prefix destination;
     const struct egress *egress;
@@ -108,7 +108,7 @@ struct demand {
 
 typedef VEC(struct demand) demand_list;
 
-/* Of those who demand the same, the one that gets it comes first. */
+/* Of Egresses with the same destination the one that gets it is first. */
 static int demand_cmp(const void *a, const void *b)
 {
     const struct demand *left = a, *right = b;

@@ -2,16 +2,16 @@
 /*
  * Ports of bridges of pods; see egress_ports.h.
  *
- * The CNI plugin bridge makes a pair of veths for a VLAN: one is the pods' gateway, the other a
- * port. By that port come packets of this node to its pods, by the gateway those of pods to the
- * rest. Where the ports are not pods' alone, nothing is seen there, and the gateway is an interface
- * like others.
+ * The CNI plugin "bridge" creates a pair of veths for a VLAN: one is the pods' gateway, the other a
+ * port. Packets of this node to its pods come in by that port, packets of pods to other
+ * destinations by the gateway. If the bridge has other ports than pods', there are no programs on
+ * its ports, and the gateway is an interface like others.
  */
 #include "plan/egress/egress_ports.h"
 
 #include "plan/egress/egress_table.h"
 
-/* The other end of the gateway, as a port. */
+/* Whether it is the port at the other end of the gateway. */
 static bool is_own_port(const struct sorted *links, const struct link *link)
 {
     const struct link *other = link->lower ? link_find(links, link->lower) : NULL;

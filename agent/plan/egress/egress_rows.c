@@ -2,9 +2,9 @@
 /*
  * The rows of some addresses; see egress_rows.h.
  *
- * In a living cluster nearly every change is a pod that comes or goes, under an annotation that
- * others carry already: its rows are all that changes. What else may follow from it (a policy that
- * nobody else has, a fault) concerns the plan as a whole, and is left to who plans that.
+ * In a running cluster nearly every change is a pod that is added or deleted, with an annotation
+ * that others already have: only its rows change. Other consequences (a policy that no other pod
+ * has, a fault) concern the whole plan, and are left to plan_egress().
  */
 #include "plan/egress/egress_rows.h"
 
@@ -18,7 +18,7 @@ static struct egress_policy *policy_of(const struct egress_plan *plan, const str
     return found ? *found : NULL;
 }
 
-/* Takes the row of an address out of the plan. Returns 1, or 0: nobody has its policy any more. */
+/* Removes the row of an address from the plan. Returns 1, or 0: no other row has its policy. */
 static int remove_pod(struct egress_plan *plan, const struct ip *address)
 {
     const struct egress_pod wanted = { .address = *address }, *pointer = &wanted;
@@ -44,7 +44,9 @@ static int put_pod(struct egress_plan *plan, struct egress_pod **pod)
     return 1;
 }
 
-/* The new row comes before the old one goes: a policy that both have keeps its pod. */
+/*
+ * The new row is added before the old one is removed: a policy of both keeps its pod count above 0.
+ */
 static int replace_pod(const struct node_facts *facts, const struct ip *address,
                        struct egress_plan *plan)
 {
@@ -105,7 +107,7 @@ static int replace_pods(const struct node_facts *facts, const struct egress_touc
 static int replace_clients(const struct node_facts *facts, const struct egress_touched *touched,
                            struct egress_plan *plan)
 {
-    AUTOFAULTS struct faults told = { 0 }; /* with the whole plan */
+    AUTOFAULTS struct faults told = { 0 }; /* reported with the whole plan */
     AUTOVEC egress_ref_list served = { 0 };
     int r = plan_egress_served(facts, &served, &told);
     if (r < 0)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From an Egress to its gateways.
+ * Determines the gateways of an Egress.
  *
  * They are Nodes, if the annotation fingerpost.io/gateway-nodes selects any, each at its own
- * address; else the endpoints of the Service of the same name, which coil-controller makes. The two
- * don't mix: who writes a selector has gateways on Nodes, and pods of the same name are leftovers.
+ * address; else the endpoints of the Service of the same name, which coil-controller creates. They
+ * are not combined: with a selector the gateways are Nodes, and pods of the same name are
+ * leftovers.
  *
  * An endpoint that terminates still serves, and keeps the flows that it has. One that is not ready
- * may be one that just starts, or that is broken: it has no flows. A Node that is being removed is
- * as an endpoint that terminates.
+ * may be starting, or be broken: it has no flows. A Node that is being removed is treated like a
+ * terminating endpoint.
  *
- * Without a gateway the set stays: packets that match are dropped, never sent by another way.
+ * Without a gateway the set stays: packets that match are dropped, never sent by another path.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +74,9 @@ static int add_endpoint(void *context, const struct backend *backend)
     return 0;
 }
 
-/* Of one address the best state counts, which is the first: slices may hold copies of an endpoint.
+/*
+ * For each address the best state counts, which is the first: slices may have copies of an
+ * endpoint.
  */
 static void unite(struct egress_set *set)
 {
@@ -103,7 +106,7 @@ static bool has_active(const struct egress_set *set)
     return false;
 }
 
-/* Where an Egress's gateways come from. */
+/* The source of an Egress's gateways. */
 struct gateway_source {
     struct label_selector *selector; /* NULL: from the Service */
     const struct service *service;   /* NULL: there is none */
@@ -142,7 +145,7 @@ static void set_faults(const struct gateway_source *source, struct egress_set *s
         lack_fault(source, set, place, faults);
 }
 
-/* Nodes of which only one can have the address. */
+/* Adds faults for Nodes with the same address. */
 static void shared_faults(const struct egress_set *set, struct faults *faults)
 {
     AUTOFREE char *place = text_format("Egress %s", set->egress);
@@ -184,7 +187,7 @@ static int plan_set(const struct node_facts *facts, const struct egress *egress,
     return 0;
 }
 
-/* Returns 0; or 1 if nobody can tell, which is a fault; or -ENOMEM. */
+/* Returns 0; or 1 with a fault if it can't be determined; or -ENOMEM. */
 static int find_source(const struct node_facts *facts, const struct egress *egress,
                        struct gateway_source *source, struct faults *faults)
 {

@@ -2,17 +2,16 @@
 /*
  * Plans one address of an egress gateway; see gateway_address.h.
  *
- * It is announced if and only if the gateway has proved that it sends a client's packet on under
- * it, as an address of a Service is announced if NAT has proved that it serves. What asks for no
- * Services on this node (its label, its network's condition) is none of egress' business.
+ * It is announced if and only if the gateway has proved that it forwards a client's packet with it
+ * as the source, as an address of a Service is announced if NAT has proved it. Labels and
+ * conditions that exclude Services from this node do not affect egress.
  *
- * While the gateway drains, the address stays announced as it is: the answers of flows that go on
- * must find their way back, and no other node can take them. It goes when that is over.
+ * While the gateway drains, the address stays announced unchanged: replies of existing flows need
+ * the route, and no other node can process them. It is withdrawn after the drain.
  *
- * What comes to the address and belongs to no flow must not loop between this node and the fabric,
- * so an unreachable route is always there. As for blocks it is in main, with a metric that is worse
- * than any: it needs no rule, and a route to the same address that somebody else has put there
- * shows that somebody else announces it.
+ * Packets to the address without a flow must not loop between this node and the fabric, so an
+ * unreachable route is always installed. As for blocks it is in main, with the highest metric: it
+ * needs no rule, and a foreign route to the same address shows that another program announces it.
  */
 #include "plan/egress/gateway_address.h"
 
@@ -43,7 +42,7 @@ bool gateway_has_address(const struct config *config, const struct ip *address)
     return false;
 }
 
-/* Whether this node is reached under the address without a route of ours. */
+/* Whether the address reaches this node without a route of ours. */
 static bool is_own(const struct node_facts *facts, const struct real_address *real)
 {
     return real->reason == REASON_LOCAL_ADDRESS ||

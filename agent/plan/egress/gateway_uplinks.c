@@ -2,10 +2,10 @@
 /*
  * A gateway's uplinks; see gateway_uplinks.h.
  *
- * A gateway that is told no addresses gives its packets the one at which clients reach it. Where
- * the default route leads by several interfaces, that may be of the network of one of them; a
- * router behind another, which checks sources, drops all that comes under it. An address on lo, or
- * of any interface that the default route does not lead by, is one that the fabric has a route to.
+ * A gateway without configured addresses uses the one at which clients reach it. If the default
+ * route has several next hops, that address may be of the network of one of their interfaces; a
+ * router behind another one with source validation (uRPF) drops packets from it. An address on lo,
+ * or of an interface without a default route, is taken as one to which the fabric has a route.
  */
 #include "plan/egress/gateway_uplinks.h"
 
@@ -31,7 +31,7 @@ static uint32_t owner_of(const struct gateway_uplinks *uplinks, const struct ip 
     return 0;
 }
 
-/* NULL: an interface without an address of the family, which borrows another one's. */
+/* NULL: an interface without an address of the family, which uses another interface's. */
 static const struct ip *own_address(const struct gateway_uplinks *uplinks, uint32_t ifindex,
                                     const struct ip *source)
 {

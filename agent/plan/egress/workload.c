@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is written next about the objects of Egresses; see workload.h. Called by the controller's
- * job of egress. */
+/* The next write for the objects of Egresses; see workload.h. Called by the controller's job of
+ * egress. */
 #include "plan/egress/workload.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum standing {
     STANDING_OURS,
-    STANDING_GOING, /* it is being deleted, or its owner is gone: it makes room by itself */
+    STANDING_GOING, /* it is being deleted, or its owner is gone: its name becomes free */
     STANDING_OTHERS,
 };
 
@@ -58,13 +58,14 @@ static uint64_t digest_of(const struct object *object)
     return object->kind == KIND_SERVICE ? to_service(object)->digest : to_workload(object)->digest;
 }
 
-/* Whether what is there is what was last applied, and that is what is wanted. */
+/* Whether the existing object is the last applied one, and that is the wanted one. */
 static bool is_so(const struct workload_plan *plan, const struct workload_mark *mark)
 {
     const struct object *there = plan->there;
     if (mark->wanted != plan->wanted)
         return false;
-    if (!there) /* it was made, and is not known yet: when it goes, the mark goes */
+    if (!there) /* it was created, and the source has not received it yet: a deletion also clears
+                   the mark */
         return !mark->doubted;
     return strcmp(mark->uid, there->uid) == 0 &&
            ((object_version_is_older(there->version, mark->version) && !mark->doubted) ||
@@ -86,7 +87,7 @@ static bool is_wanted(const struct workload_key *key, const struct egress *egres
                                            egress->min_available || egress->max_unavailable);
 }
 
-/* What the API would refuse, or what would not be what was meant. */
+/* Errors that the API would refuse, or that would not match the intention. */
 static const char *check(const struct workload_key *key, const struct egress *egress,
                          const struct doc *pod_template)
 {

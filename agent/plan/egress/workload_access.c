@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Accounts of gateways, and the role that they have; called by workload.c.
+ * ServiceAccounts of gateways, and their role; called by workload.c.
  *
- * An account stays as long as a Deployment needs it, also where its Egress can't be read any more:
- * gateways that run would lose the API otherwise. Whoever runs a pod in the namespace can have the
- * account, so that its role reads and does nothing else.
+ * An account stays as long as a Deployment needs it, also if its Egress can no longer be decoded:
+ * otherwise running gateways would lose access to the API. A user who can create a pod in the
+ * namespace can use the account, so its role is read-only.
  */
 #include <string.h>
 

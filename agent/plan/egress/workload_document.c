@@ -2,10 +2,10 @@
 /*
  * The objects of an Egress, as they are applied; called by workload.c.
  *
- * They have what the Egress says and what Coil's rules add, and nothing else: what is not in them
- * is left to whoever sets it. The API's own defaults show where a field must be written though it
- * says nothing: a Deployment that becomes "Recreate" still has the default for rolling updates, and
- * is refused unless that is taken away by name.
+ * They have the fields of the Egress and those of Coil's rules, and no others: other fields are
+ * left to other managers. Because of the API's defaults one field must be written although it is
+ * empty: a Deployment that becomes "Recreate" still has the default for rolling updates, and is
+ * refused unless that is explicitly removed.
  */
 #include <string.h>
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pods of an Egress: the template that it gives, and what makes a gateway of it; called by
+ * The pods of an Egress: its template, with the additions for a gateway; called by
  * workload_document.c.
  *
- * The container "egress" runs agentd as a gateway and nothing else. What the template says of it
- * stands, but for its rights; where it has no such container, one is put in front. agentd.yaml is
- * an annotation of the pod, mounted as a file: one that changes makes new pods by itself.
+ * The container "egress" runs agentd only as a gateway. The template's fields of it are kept,
+ * except its privileges; if the template has no such container, one is inserted first. agentd.yaml
+ * is an annotation of the pod, mounted as a file: a change of it causes a rollout.
  *
- * Its rights. NET_ADMIN: to attach the program to the pod's own eth0, and for netlink. BPF: to load
- * it and make its maps. PERFMON: the verifier lets nobody else compare and move pointers to
- * packets. No privilege, no forwarding, no init container. What it pins is in a folder of the
- * node's BPF file system that is this pod's alone, by its uid, so that connections outlive the
- * container; not below /sys, where runtimes keep containers from writing. When the pod ends the
- * container's shell, which the agent is a child of, has `agentctl cleanup` empty that folder.
+ * Its capabilities. NET_ADMIN: to attach the program to the pod's own eth0, and for netlink. BPF:
+ * to load it and create its maps. PERFMON: the verifier requires it for comparisons and arithmetic
+ * on packet pointers. It is not privileged, needs no forwarding and no init container. Its pins are
+ * in a folder of the node's BPF file system only for this pod, by its uid, so that connections
+ * survive the container; not below /sys, which runtimes mount read-only. When the pod ends, the
+ * container's shell, the parent of the agent, runs `agentctl cleanup` to empty that folder.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ static bool is_one_of(const char *key, const char *const *keys, size_t count)
     return false;
 }
 
-/* The element of a list of maps whose member has this value; NULL: there is none. */
+/* The element of a list of maps whose member has this value; NULL: none. */
 static const struct doc *find(const struct doc *list, const char *member, const char *value)
 {
     doc_each(element, list) {
@@ -122,7 +122,7 @@ static void write_metadata(struct json *json, const struct egress *egress,
 
 /* ---- The container ---- */
 
-/* What a container without a word about it gets: members as JSON. */
+/* Defaults of the container: members as JSON. */
 static const struct part {
     const char *key, *value;
 } defaults[] = {
@@ -135,13 +135,13 @@ static const struct part {
                    "\"limits\":{\"memory\":\"1536Mi\"}}" },
 };
 
-/* The shell ends with the agent, and cleans up only if it was told to end. */
+/* The shell ends with the agent, and cleans up only after a signal to terminate. */
 static const char command[] = "[\"/bin/sh\",\"-c\"]";
 static const char script[] = "agentd & agent=$!\n"
                              "trap 'kill $agent; wait $agent; agentctl cleanup; exit 0' TERM\n"
                              "wait $agent\n";
 
-/* In place of whatever the template says. */
+/* Replaces the template's securityContext. */
 static const char rights[] =
     "{\"runAsUser\":0,\"privileged\":false,\"allowPrivilegeEscalation\":false,"
     "\"readOnlyRootFilesystem\":true,"
@@ -163,7 +163,7 @@ static void write_field(struct json *json, const struct doc *env, const char *na
     json_end_object(json);
 }
 
-/* Those of Coil are for templates that were written for it. */
+/* Coil's variables are for templates that were written for Coil. */
 static void write_env(struct json *json, const struct doc *env, const char *egress)
 {
     json_begin_array(json, "env");
@@ -212,7 +212,7 @@ static void write_mounts(struct json *json, const struct doc *given)
     json_end_array(json);
 }
 
-/* A volume of the template's that has the name of one of ours stands in its place. */
+/* A volume of the template with the name of one of ours replaces it. */
 static void write_volumes(struct json *json, const struct doc *given)
 {
     json_begin_array(json, "volumes");
@@ -237,7 +237,7 @@ static void write_script(struct json *json)
     json_end_array(json);
 }
 
-/* `given`: what the template says of it; NULL: nothing. */
+/* `given`: the template's container; NULL: none. */
 static void write_container(struct json *json, const struct egress *egress, const struct doc *given,
                             const char *image)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a template asks for that gives its author rights on nodes; called by workload.c.
+ * Fields of a template that give its author privileges on nodes; called by workload.c.
  *
- * Who may create Egresses need not be one who may create any pod: the controller makes these pods
- * with rights of its own. What Kubernetes' Pod Security Standards keep from "baseline" pods is kept
- * from templates, and the choice of a node, which goes past the scheduler. Of the container
- * "egress", which has NET_ADMIN, BPF and PERFMON on its node, the template chooses nothing that
- * runs in it: with BPF and PERFMON a program of its own reads the node's memory.
+ * A user who may create Egresses need not have the right to create any pod: the controller creates
+ * these pods with its own permissions. Templates may not use what the Pod Security Standard
+ * "baseline" forbids, nor select a node, which bypasses the scheduler. For the container "egress",
+ * which has NET_ADMIN, BPF and PERFMON on its node, a template can't choose the code that runs in
+ * it: with BPF and PERFMON a program can read the node's memory.
  */
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static bool has_node_name(const struct doc *spec)
     return doc_get(spec, "nodeName") != NULL;
 }
 
-/* Those that are the pod's own, and hurt no other one. */
+/* The safe sysctls, which are namespaced and do not affect other pods. */
 static bool has_sysctls(const struct doc *spec)
 {
     static const char *const safe[] = { "kernel.shm_rmid_forced",
@@ -129,11 +129,13 @@ static bool is_host_process_pod(const struct doc *spec)
     return is_host_process(doc_get(spec, "securityContext"));
 }
 
-/* ---- Of a container; `own`: the one that has rights, which are not the template's to say ---- */
+/*
+ * ---- Of a container; `own`: the privileged one, whose securityContext the template can't set ----
+ */
 
 static const struct doc *context_of(const struct doc *container, bool own)
 {
-    return own ? NULL : doc_get(container, "securityContext"); /* ours stands */
+    return own ? NULL : doc_get(container, "securityContext"); /* ours is used */
 }
 
 static bool is_unconfined(const struct doc *container, bool own)
@@ -157,7 +159,7 @@ static bool has_proc_mount(const struct doc *container, bool own)
     return mount && !is_text(mount, "Default");
 }
 
-/* Runtimes give these by themselves. */
+/* Runtimes grant these by default. */
 static bool has_capabilities(const struct doc *container, bool own)
 {
     static const char *const usual[] = { "AUDIT_WRITE",      "CHOWN",  "DAC_OVERRIDE", "FOWNER",
@@ -182,7 +184,7 @@ static bool has_host_ports(const struct doc *container, bool own)
     return false;
 }
 
-/* The kubelet would ask any host in the node's name. */
+/* The kubelet would send requests to any host, from the node. */
 static bool asks_host(const struct doc *handler)
 {
     return doc_get(doc_get(handler, "httpGet"), "host") ||
@@ -202,20 +204,20 @@ static bool has_host_probes(const struct doc *container, bool own)
     return asks_host(doc_get(lifecycle, "postStart")) || asks_host(doc_get(lifecycle, "preStop"));
 }
 
-/* Our own volume, mounted whole by another container. */
+/* Our own volume, mounted without a subPath by another container. */
 static bool mounts_bpf(const struct doc *container, bool own)
 {
     return !own && named(doc_get(container, "volumeMounts"), BPF) != NULL;
 }
 
-/* ---- Of the container that has rights ---- */
+/* ---- Of the privileged container ---- */
 
 static bool has_image(const struct doc *container, bool own)
 {
     return own && doc_get(container, "image");
 }
 
-/* By the last one it is told whose pins it has. */
+/* The last one identifies the pod's pins. */
 static bool is_env_of_ours(const struct doc *name)
 {
     static const char *const words[] = { "PATH", "ENV", "BASH_ENV", "POD_UID", NULL };
@@ -246,7 +248,7 @@ static bool has_volume_mounts(const struct doc *container, bool own)
     return own && (doc_get(container, "volumeMounts") || doc_get(container, "volumeDevices"));
 }
 
-/* In place of ours, so that they are mounted there. */
+/* Volumes that would replace ours and be mounted instead. */
 static bool has_own_volumes(const struct doc *spec)
 {
     static const char *const own[] = { "config", "state", "run", BPF };
@@ -301,7 +303,7 @@ static bool is_in_containers(const struct row *row, const struct doc *spec)
     return false;
 }
 
-/* As AppArmor was told of a container before there was a field. */
+/* AppArmor's annotations of a container, from before there was a field. */
 static bool has_apparmor_off(const struct doc *pod_template)
 {
     static const char prefix[] = "container.apparmor.security.beta.kubernetes.io/";

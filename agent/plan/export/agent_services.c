@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which services Consul's agent on this node is to have; see agent_services.h. Called by
+ * The wanted services of Consul's agent on this node; see agent_services.h. Called by
  * report/consul_keeper.c.
  *
- * Which Services are exported, under which ids, and which are refused is the business of
- * plan/export/export.c: the ids here and the documents of the controller are the same. A Service
- * behind an ingress is served by the ingress's port, and as healthy as that is.
+ * plan/export/export.c decides which Services are exported, under which ids, and which are refused:
+ * the ids here and those of the controller's documents are the same. A Service behind an ingress is
+ * served by the ingress's port, and has its health.
  *
- * A port is healthy if a new connection to it would be served: this node takes part in service, the
- * Service has a usable endpoint (under policy Local: on this node), and NAT, where it is ours, has
- * proved the Service and found nothing wrong with it.
+ * A port is healthy if a new connection to it would be served: this node serves, the Service has a
+ * usable endpoint (with policy Local: on this node), and NAT, if this agent does it, has proved the
+ * Service and found no failure.
  */
 #include "plan/export/agent_services.h"
 
@@ -24,7 +24,7 @@
 
 enum { ARENA_SIZE = 16 * 1024 };
 
-/* One planning. */
+/* The state of one run. */
 struct planning {
     const struct agent_services_inputs *inputs;
     struct agent_services *services;
@@ -68,8 +68,8 @@ static const struct ip *cluster_ip(const struct service *service, uint8_t family
 }
 
 /*
- * Why NAT does not serve the Service; NULL: it does, or is not ours. Of NodePorts alone no proof is
- * kept, only what is wrong with them. That the Service is served at all is known by its ClusterIP.
+ * Why NAT does not serve the Service; NULL: it does, or this agent does no NAT. For NodePorts no
+ * proof is kept, only failures. The proof of the ClusterIP shows that the Service is served at all.
  */
 static const char *unproved(const struct agent_services_inputs *inputs, uint8_t family,
                             const struct service *server)
@@ -93,7 +93,7 @@ static const char *unproved(const struct agent_services_inputs *inputs, uint8_t 
     return proof->why ? proof->why : "NAT does not serve it";
 }
 
-/* Whether the port would serve; `ret_why` lives as long as the inputs. Returns 0 or -ENOMEM. */
+/* Whether the port is served; `ret_why` lives as long as the inputs. Returns 0 or -ENOMEM. */
 static int judge(const struct agent_services_inputs *inputs, const struct export_document *document,
                  const struct ip *address, bool *ret_healthy, const char **ret_why)
 {
@@ -168,7 +168,7 @@ static int plan_all(struct planning *planning)
 {
     const struct node_facts *facts = planning->inputs->facts;
     CLEANUP(export_plan_done) struct export_plan plan = { 0 };
-    AUTOFAULTS struct faults faults = { 0 }; /* the controller tells them, once for all nodes */
+    AUTOFAULTS struct faults faults = { 0 }; /* the controller reports them, once for all nodes */
     int r = plan_export_ids(&facts->config->exports, facts->store, &plan, &faults);
     if (r < 0)
         return r;

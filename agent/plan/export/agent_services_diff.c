@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The walk over the services that are wanted and those that are there; see agent_services_diff.h.
- * Called by report/consul_keeper.c.
+ * Compares the wanted services with the registered ones; see agent_services_diff.h. Called by
+ * report/consul_keeper.c.
  *
- * Consul's agent does not say how a check is made, so that a service tells in its Meta which checks
- * it was registered with.
+ * Consul's agent does not return the definition of a check, so a service has the text of its checks
+ * in its Meta.
  */
 #include "plan/export/agent_services_diff.h"
 
@@ -16,7 +16,7 @@
 #include "faults/export.h"
 #include "faults/raise.h"
 
-/* One comparison. */
+/* The state of one comparison. */
 struct walk {
     const struct agent_services *wanted;
     const struct agent_services_rule *rule;
@@ -49,7 +49,7 @@ static void foreign_fault(struct walk *walk, const struct agent_service *wanted)
                 .owner = wanted->owner);
 }
 
-/* Whether it was registered as we would register it now. */
+/* Whether its registration equals the wanted one. */
 static bool is_same(const struct agent_service *wanted, const struct agent_service_there *there)
 {
     char address[IP_STRLEN];

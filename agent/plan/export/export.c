@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The plan of exports: every Service that asks for it, in order of precedence, and the list of
+ * The plan of exports: every Service that requests it, in order of precedence, and the list of
  * nodes. Called by the controller's job, and by `agentctl plan`.
  *
- * Parts of an id are joined by '-', which names may have in them, too: two Services can ask for one
- * key. The older one has it, as with addresses and ports, and the other is refused as a whole.
+ * Parts of an id are joined by '-', which names may contain, too: two Services can claim the same
+ * key. The older one gets it, as with addresses and ports, and the other is refused completely.
  */
 #include "plan/export/export.h"
 
@@ -20,7 +20,7 @@
 
 enum { ARENA_SIZE = 64 * 1024 };
 
-/* A key, and whose it is: of equal keys the one that came first. */
+/* A key and its owner: of equal keys the first one. */
 struct claim {
     const char *key;
     size_t order;
@@ -92,7 +92,9 @@ static int refuse_second(struct exporting *exporting, const struct export_docume
                          own ? "another port of" : "the older", first->owner);
 }
 
-/* Refuses Services whose keys others had before; `documents` are in order of precedence. */
+/*
+ * Refuses Services whose keys belong to others before them; `documents` are in order of precedence.
+ */
 static int settle_keys(struct exporting *exporting)
 {
     struct export_plan *plan = exporting->plan;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a document says beyond kube-service-exporter's: the transport protocol, how many endpoints
- * can be used, and addresses of pods or of the Service. Called by plan/export/export_service.c.
+ * Additional members of a document beyond kube-service-exporter's: the transport protocol, the
+ * number of usable endpoints, and addresses of pods or of the Service. Called by
+ * plan/export/export_service.c.
  *
- * They stand behind the other members, and only where they are asked for: without details, and with
- * NodePorts, a document is the one that kube-service-exporter would have written.
+ * They follow the other members, and only if configured: without details, and with NodePorts, a
+ * document equals that of kube-service-exporter.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static int target_cmp(const void *a, const void *b)
     return r ? r : CMP(left->port, right->port);
 }
 
-/* Those that are ready; or those that serve while they terminate. */
+/* Adds the ready endpoints; or those that serve while they terminate. */
 static int add_endpoints(const struct endpoint_slice *slice, uint16_t port, bool ready,
                          target_list *targets)
 {

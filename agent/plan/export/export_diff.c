@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The walk over plan, KV and markers; see export_diff.h. Called by the controller's job for
- * documents, with what its target has. A pure function: what was held back, and for how long, is
- * kept by the caller.
+ * Compares plan, KV and markers; see export_diff.h. Called by the controller's job for documents,
+ * with its target's content. A pure function: the caller keeps what was held back, and for how
+ * long.
  */
 #include "plan/export/export_diff.h"
 
@@ -17,7 +17,7 @@
 
 enum { ARENA_SIZE = 16 * 1024 };
 
-/* Three sorted lists, and how far each is walked. */
+/* Three sorted lists, and the position in each. */
 struct walk {
     const struct export_plan *plan;
     const export_entries *have;
@@ -25,15 +25,15 @@ struct walk {
     struct export_diff *diff;
     struct faults *faults;
     struct text marker_prefix, nodes_key;
-    size_t skip; /* of a document's key: "PREFIX/", which its marker's key leaves out */
+    size_t skip; /* of a document's key: "PREFIX/", which its marker's key omits */
     size_t first_marker, markers_end; /* in `have` */
     size_t document, entry, marker;   /* the next of each */
     VEC(struct export_op) removals;
 };
 
-/* What the three lists have of one key. */
+/* The entries of the three lists for one key. */
 struct spot {
-    const char *key; /* of the document; NULL: only a marker is there */
+    const char *key; /* of the document; NULL: only a marker exists */
     const struct export_document *wanted;
     const struct export_entry *entry, *marker;
 };
@@ -90,7 +90,7 @@ static int tell(struct walk *walk, const struct spot *spot, enum export_state st
         });
 }
 
-/* The marker's own key, which is there or not. */
+/* The marker's own key, whether or not it exists. */
 static const char *marker_key(struct walk *walk, const struct spot *spot)
 {
     if (spot->marker)
@@ -123,7 +123,7 @@ static void foreign_fault(struct walk *walk, const struct spot *spot)
                 .owner = *spot->wanted->owner ? spot->wanted->owner : "the list of nodes");
 }
 
-/* How many elements a list has; 0: it is none. */
+/* The number of elements of a list; 0: no list. */
 static size_t list_size(const char *text, size_t length)
 {
     CLEANUP(document_freep) struct document *document = NULL;
@@ -160,7 +160,7 @@ static bool shrinks(const struct walk *walk, const struct spot *spot)
            is_too_much(walk->hold, walk->hold->most_nodes, before, before - after, &missing);
 }
 
-/* What is planned, there or not. */
+/* Processes a planned document, whether or not it exists. */
 static int want(struct walk *walk, const struct spot *spot)
 {
     const struct export_entry *entry = spot->entry;
@@ -189,14 +189,14 @@ static int want(struct walk *walk, const struct spot *spot)
     return r < 0 ? r : mark(walk, spot);
 }
 
-/* Whether the owner in a marker is a Service that is refused now: what it had stays. */
+/* Whether the owner in a marker is a Service that is now refused: its documents stay. */
 static bool is_kept(const struct walk *walk, const struct export_entry *marker)
 {
     const struct export_refusal key = { .owner = marker->value };
     return vec_find(&walk->plan->refusals, &key, refusal_owner_cmp) != NULL;
 }
 
-/* What has a marker and is not planned. */
+/* Processes a key with a marker that is not planned. */
 static int unwant(struct walk *walk, const struct spot *spot)
 {
     struct export_op marker = {
@@ -232,7 +232,7 @@ static void hold_removals(struct export_diff *diff)
     }
 }
 
-/* Removals go last, and only if they are not too many. */
+/* Adds the removals last, and only if they are not too many. */
 static int release(struct walk *walk)
 {
     struct export_diff *diff = walk->diff;
@@ -246,7 +246,7 @@ static int release(struct walk *walk)
     return vec_append(&diff->ops, &walk->removals);
 }
 
-/* The part of a key that a document and its marker have in common; NULL: the list has ended. */
+/* The common part of the keys of a document and its marker; NULL: the list has ended. */
 static const char *rest_of_document(const struct walk *walk)
 {
     return walk->document < walk->plan->documents.count
@@ -278,7 +278,7 @@ static bool is_at(const char *rest, const char *least)
     return rest && strcmp(rest, least) == 0;
 }
 
-/* What the lists have of the next key. Returns false at their end. */
+/* The entries of the next key. Returns false at the end of the lists. */
 static bool next_spot(struct walk *walk, struct spot *ret_spot)
 {
     const char *document = rest_of_document(walk), *entry = rest_of_entry(walk);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * hashstructure's walk; see export_hash.h. Called by plan/export/exported.c.
+ * The hash of hashstructure; see export_hash.h. Called by plan/export/exported.c.
  *
- * A value is hashed by its bytes, little-endian. What has an order hashes the pair of what came
- * before and what comes; what has none, members of a map and fields of a struct, is joined by XOR.
+ * A value is hashed by its bytes, little-endian. For ordered values the pair of the previous hash
+ * and the next one is hashed; unordered ones, members of a map and fields of a struct, are combined
+ * by XOR.
  */
 #include "plan/export/export_hash.h"
 
@@ -77,7 +78,7 @@ static uint64_t hash_scalar(const struct doc *scalar)
     return hash_word(bits, sizeof(bits));
 }
 
-/* As deep as the reader lets a value be. */
+/* Recursion is as deep as the reader's limit of nesting. */
 uint64_t export_hash_json(const struct doc *value)
 {
     uint64_t hash = 0;

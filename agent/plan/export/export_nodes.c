@@ -4,8 +4,8 @@
  * selector of which enough nodes are usable, else the last one of which any are. Called by
  * plan/export/export.c.
  *
- * kube-service-exporter wants more nodes than its setting says, by a mistake of one; here the
- * setting means what its documentation says. It writes null for an empty list; we write [].
+ * kube-service-exporter requires one node more than its setting, by an off-by-one error; here the
+ * setting has its documented meaning. It writes null for an empty list; we write [].
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 
 typedef VEC(const struct node *) node_list;
 
-/* The end of the time in which a Node pretends to be ready; 0: it doesn't. */
+/* The end of the time in which an unready Node still counts as ready; 0: it does not. */
 static int64_t pretends_until(const struct exporting *exporting, const struct node *node)
 {
     int64_t until_ms = 0;
@@ -69,7 +69,7 @@ static int usable_nodes(struct exporting *exporting, node_list *usable)
     return 0;
 }
 
-/* An empty selector, which label_selector.h does not take, selects all. */
+/* An empty selector, which label_selector.h does not accept, selects all. */
 static int select_nodes(const char *text, const node_list *usable, node_list *selected)
 {
     CLEANUP(label_selector_freep) struct label_selector *selector = NULL;
@@ -77,7 +77,7 @@ static int select_nodes(const char *text, const node_list *usable, node_list *se
     vec_clear(selected);
     int r = *text ? label_selector_parse(text, &selector, &error) : 0;
     if (r < 0)
-        return r == -EINVAL ? 0 : r; /* the configuration was checked: there is none */
+        return r == -EINVAL ? 0 : r; /* can't happen: the configuration was checked */
     vec_each(const struct node *, node, usable) {
         if (!selector || label_selector_matches(selector, (*node)->labels, (*node)->label_count))
             r = vec_push(selected, *node);

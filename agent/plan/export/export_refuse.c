@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A Service that is not exported though it asks: into the plan for those who look for its
- * documents, and into the faults for people. Called by export.c and export_service.c.
+ * A Service that requests the export and is refused: added to the plan, for lookups of its
+ * documents, and to the faults, for operators. Called by export.c and export_service.c.
  */
 #include <errno.h>
 #include <stdarg.h>

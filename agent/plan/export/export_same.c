@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether two documents say the same; see export_diff.h. Versions of kube-service-exporter wrote
- * empty members or left them out, and consumers take what is absent for empty.
+ * Whether two documents are equivalent; see export_diff.h. Versions of kube-service-exporter wrote
+ * or omitted empty members, and consumers treat a missing member as empty.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static bool is_empty(const struct doc *member)
                                                   strcmp(member->text, "false") == 0));
 }
 
-/* A document without its empty members, or a list; an empty list and null are one. */
+/* Adds a document without its empty members, or a list; an empty list equals null. */
 static int add_meaning(struct text *out, const struct doc *root)
 {
     if (root->type == DOC_NULL || (root->type == DOC_LIST && root->count == 0)) {

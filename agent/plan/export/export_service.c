@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The documents of one Service: its annotations are read by kube-service-exporter's rules, and one
- * document is made for each of its ports. Called by plan/export/export.c.
+ * The documents of one Service: its annotations are read by kube-service-exporter's rules, and each
+ * of its ports gets one document. Called by plan/export/export.c.
  *
- * An annotation that can't be read refuses the whole Service, as there: half of its ports would be
- * worse than what stands in KV. Where kube-service-exporter takes a wrong value for the default
- * without a word, the value is taken alike, and a fault says so.
+ * An invalid annotation refuses the whole Service, as there: half of its ports would be worse than
+ * the existing documents in KV. Where kube-service-exporter silently uses the default for a wrong
+ * value, this does the same, and adds a fault.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -25,15 +25,15 @@
 
 enum { PORT_NAME_LEN = 16, DOMAIN_MAX = 253, DOMAIN_LABEL_MAX = 63, FILE_NAME_MAX = 200 };
 
-/* One Service while it is read. */
+/* The state of reading one Service. */
 struct reading {
     struct exporting *exporting;
     const struct service *service;
     const char *const *texts; /* by enum export_annotation */
     enum export_addresses addresses;
-    struct exported exported;              /* what all ports have in common */
-    const struct service_port *ingress;    /* the port that stands in for its own; NULL: none */
-    const struct service *ingress_service; /* whose it is */
+    struct exported exported;              /* common to all ports */
+    const struct service_port *ingress;    /* the port that replaces its own; NULL: none */
+    const struct service *ingress_service; /* its Service */
     struct document *attributes;           /* the text of custom-attrs, or NULL */
 };
 
@@ -52,8 +52,10 @@ static bool parse_bool(const char *text, bool *ret_value)
     return false;
 }
 
-/* Where the Service's annotation sends load balancers to, or the configuration. Returns 0, or
- * -EINVAL for an annotation that can't be read. */
+/*
+ * The kind of addresses for load balancers, by the Service's annotation or the configuration.
+ * Returns 0, or -EINVAL for an invalid annotation.
+ */
 static int addresses_of(const struct export_config *config, const struct service *service,
                         enum export_addresses *ret_addresses)
 {
@@ -97,7 +99,7 @@ static const char *text_or_empty(const struct reading *reading, enum export_anno
     return reading->texts[annotation] ? reading->texts[annotation] : "";
 }
 
-/* Refuses for what an annotation says. Returns 1 or -ENOMEM. */
+/* Refuses the Service because of an annotation. Returns 1 or -ENOMEM. */
 static int refuse_annotation(struct reading *reading, enum export_annotation annotation,
                              const char *wanted)
 {
@@ -113,7 +115,7 @@ static int refuse_annotation(struct reading *reading, enum export_annotation ann
     return r < 0 ? r : 1;
 }
 
-/* A word other than those two is taken for the default, as it was by kube-service-exporter. */
+/* Adds a fault: a word other than those two means the default, as in kube-service-exporter. */
 static void doubt(struct reading *reading, enum export_annotation annotation, const char *good,
                   const char *fallback)
 {
@@ -127,7 +129,7 @@ static void doubt(struct reading *reading, enum export_annotation annotation, co
                  .fallback = fallback, .good = good);
 }
 
-/* As strconv.ParseInt(text, 10, 32) has it: digits with a sign, nothing else. */
+/* As strconv.ParseInt(text, 10, 32): digits with an optional sign, nothing else. */
 static bool parse_int32(const char *text, int32_t *ret_value)
 {
     const char *digits = *text == '+' || *text == '-' ? text + 1 : text;
@@ -203,7 +205,7 @@ static void ingress_port_fault(struct reading *reading, const struct object *ing
                  .port = reading->texts[EXPORT_INGRESS_PORT]);
 }
 
-/* The Service that load balancers reach this one through. Returns likewise. */
+/* The Service by which load balancers reach this one. Returns likewise. */
 static int read_ingress(struct reading *reading)
 {
     const char *namespace = text_or_empty(reading, EXPORT_INGRESS_NAMESPACE);
@@ -249,7 +251,7 @@ static void read_texts(struct reading *reading)
     };
 }
 
-/* As a resolver takes names; '_' too, and not a number alone. */
+/* As a resolver accepts names; '_' too, and not only a number. */
 static bool is_domain(const char *name)
 {
     size_t length = strlen(name), label = 0;
@@ -272,7 +274,7 @@ static bool is_domain(const char *name)
     return letter;
 }
 
-/* What one port has for itself. `sni` holds its name behind an ingress. Returns likewise. */
+/* Reads the members of one port. `sni` holds its name behind an ingress. Returns likewise. */
 static int read_port(struct reading *reading, const struct service_port *port,
                      struct exported *exported, struct text *sni)
 {
@@ -302,7 +304,7 @@ static char *keep(struct exporting *exporting, const struct text *text)
     return arena_strndup(exporting->plan->arena, text_str(text), text->length);
 }
 
-/* Puts the document into the plan; it may still lose its key to another Service. */
+/* Adds the document to the plan; it may still lose its key to another Service. */
 static int add_document(struct reading *reading, const struct service_port *port,
                         const struct exported *exported, const struct text *key,
                         const struct text *value)
@@ -325,7 +327,7 @@ static int add_document(struct reading *reading, const struct service_port *port
     return vec_push(&exporting->plan->documents, document);
 }
 
-/* Whether the parts of a key can be names of files: none hidden, none that leads elsewhere. */
+/* Whether the parts of a key are valid file names: none hidden, no "." or "..". */
 static bool is_path(const char *key)
 {
     for (const char *part = key;; part++) {
@@ -420,6 +422,6 @@ int export_service(struct exporting *exporting, const struct service *service)
     if (r == 0)
         exporting->plan->services++;
     else
-        exporting->plan->documents.count = before; /* none of its ports */
+        exporting->plan->documents.count = before; /* drops all of its ports */
     return r < 0 ? r : 0;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How fast a list shrinks; see export_shrink.h. Kept by the controller's job for documents, once
- * for the documents and once for the list of nodes.
+ * The rate at which a list shrinks; see export_shrink.h. Kept by the controller's job for
+ * documents, once for the documents and once for the list of nodes.
  *
- * Of all lengths only those matter that no later one reaches: a longer list that comes later is
- * also within the hold-down for longer. They are ever shorter, so that there are no more of them
- * than the longest has elements, and the first that is young enough is the longest.
+ * Only lengths that no later one reaches are kept: a later and longer list is also within the
+ * hold-down for longer. They are in decreasing order, so that their number is at most the greatest
+ * length, and the first that is recent enough is the greatest.
  */
 #include "plan/export/export_shrink.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The fields of an exported port: one table that makes its document, its hash, and its key.
- * Called by plan/export/export_service.c.
+ * The fields of an exported port: one table for its document, its hash, and its key. Called by
+ * plan/export/export_service.c.
  *
  * The order of the table is that of the members in kube-service-exporter's documents, and the names
  * in its first column go into the hash: both are an interface. A member that is empty, zero or
- * false is left out, but for those marked as always there.
+ * false is omitted, except those marked as always present.
  */
 #include "plan/export/exported.h"
 
@@ -31,7 +31,7 @@ struct export_field {
 
 #define FIELD(field) offsetof(struct exported, field)
 
-enum { VERSION = 1 }; /* of the document's form, as kube-service-exporter counts */
+enum { VERSION = 1 }; /* of the document's format, as in kube-service-exporter */
 
 static const struct export_field fields[] = {
     { "ClusterId", "ClusterName", FIELD_TEXT, FIELD(cluster), true },
@@ -189,7 +189,7 @@ static int add_field(struct text *out, const struct exported *exported, const ch
     return 0;
 }
 
-/* What stands between the braces. */
+/* Adds the value of the text between the braces. */
 static int add_action(struct text *out, const struct exported *exported, const char *action,
                       size_t length, const char **ret_wrong)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What Services have opened; see openings.h. Called by the firewall engine and its tests. */
+/* Openings of Services; see openings.h. Called by the firewall engine and its tests. */
 #include "plan/firewall/openings.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ bool opening_is_held(const struct node_facts *facts, const struct sorted *routes
            is_announced(routes, facts->config->routes.table, ip);
 }
 
-/* As the kernel keeps addresses for us: a host's own, and deprecated from the start. */
+/* Claimed addresses with a lifetime: host addresses, deprecated from the start. */
 static bool is_kept(const struct link_address *address)
 {
     return address->deprecated && address->length == ip_bits(&address->ip);

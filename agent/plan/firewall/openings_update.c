@@ -48,7 +48,7 @@ static int add_row(struct sorted *rows, const struct nat_key *key, opening_list 
     return 1;
 }
 
-/* Returns 1 if the row is another one, came or went. */
+/* Returns 1 if the row was changed, added or deleted. */
 static int take(struct sorted *rows, const struct nat_key *key, opening_list *openings)
 {
     const struct openings_row find = { (char *)key->namespace, (char *)key->name, { 0 } };
@@ -76,7 +76,7 @@ static int update_one(const struct node_facts *facts, const struct nat_key *key,
     return r < 0 ? r : take(rows, key, &openings);
 }
 
-/* Those that are there, and those that were: the latter first, since their names go with them. */
+/* Updates deleted and existing Services: deleted ones first, since their rows own the names. */
 static int update_all(const struct node_facts *facts, struct sorted *rows)
 {
     AUTOVEC object_list services = { 0 };
