@@ -29,7 +29,7 @@ struct detector {
     void (*detect)(const struct detector_facts *facts, struct faults *faults);
     /* With FACT_OBJECTS: whether a changed object may alter the result. */
     bool (*touched)(const struct detector_facts *facts, const struct change *change);
-    /* With FACT_SERVICE: adds the fault that says how many more there are. */
+    /* With FACT_SERVICE: adds the fault with the number of further ones. */
     void (*rest)(int64_t count, struct faults *faults);
 };
 

@@ -2,10 +2,10 @@
 /*
  * See holding_nodes.h. Called by holdings.c.
  *
- * Most claims of a cluster are alike: the same advertisements select their addresses, and any node
- * is eligible. So the nodes of a claim are determined once per kind. A kind consists of what
- * decides about other nodes: whether there are endpoints anywhere, which L2Advertisements select
- * the address, and, where the policy is Local, the Service and the family itself.
+ * Most claims of a cluster are of the same kind: the same advertisements select their addresses,
+ * and any node is eligible. So the nodes of a claim are determined once per kind. A kind consists
+ * of what decides about other nodes: whether there are endpoints anywhere, which L2Advertisements
+ * select the address, and, where the policy is Local, the Service and the family itself.
  */
 #include "plan/claims/holding_nodes.h"
 

@@ -113,7 +113,7 @@ void lease_slept(struct lease *lease, int64_t slept_ms, int64_t now_ms)
     lease->there_ms = MIN(lease->there_ms + slept_ms, now_ms);
 }
 
-/* ---- What the store has ---- */
+/* ---- The record in the store ---- */
 
 /*
  * Checks the duration of a write, before its result is used. A node that has the address with time
@@ -238,7 +238,7 @@ int64_t lease_slow_ms(const struct lease *lease, int64_t now_ms)
     return lease->took_ms < lease_keepable_ms(&lease->rules) ? 0 : lease->took_ms;
 }
 
-/* ---- What to ask ---- */
+/* ---- Requests ---- */
 
 /* Early enough for the latest useful response, or for the last response time plus a margin. */
 static int64_t renewal_ms(const struct lease *lease)
@@ -355,7 +355,7 @@ int64_t lease_next_ms(const struct lease *lease)
     return MAX(due_ms, lease->not_before_ms);
 }
 
-/* ---- Answers ---- */
+/* ---- Responses ---- */
 
 void lease_saw(struct lease *lease, const struct lease_record *record, const char *version,
                int64_t now_ms)

@@ -3,9 +3,8 @@
  * The objects that the controller creates for Egresses, by Coil's rules, and its next write. Pure:
  * the next step is derived from the current state each time.
  *
- * - An Egress has a Deployment of gateways, a Service and, if it asks for one, a
- *   PodDisruptionBudget, all with its name, and is their owner: when it is deleted, they are
- *   garbage-collected.
+ * - An Egress has a Deployment of gateways, a Service and, if requested, a PodDisruptionBudget, all
+ *   with its name, and is their owner: when it is deleted, they are garbage-collected.
  * An Egress whose gateways are Nodes has none of them.
  * - A namespace with such an Egress, or with a Deployment of one, has the ServiceAccount of the
  *   gateways; one ClusterRoleBinding has all of these accounts as subjects.

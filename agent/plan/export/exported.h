@@ -27,7 +27,7 @@ struct exported {
     int32_t listen_port;
     const char *sni;
     const struct doc *attributes; /* a map; NULL: an empty one */
-    bool attributes_null;         /* the annotation says null */
+    bool attributes_null;         /* the annotation is null */
     const char *id_prefix;
 };
 

@@ -83,7 +83,7 @@ static const struct nat_attachment *find_hook(const struct nat_attachment *list,
 
 bool nat_sees_replies(const struct nat_attachment *list, size_t count, uint32_t ifindex)
 {
-    /* A bridge of pods has pod_out; its ports see what comes in. */
+    /* A bridge of pods has pod_out; its ports have the hooks for incoming packets. */
     static const enum nat_hook hooks[] = { NAT_HOOK_UPLINK_IN, NAT_HOOK_POD_OUT };
     return find_hook(list, count, ifindex, hooks) != NULL;
 }

@@ -43,7 +43,7 @@ struct nat_port {
 struct nat_outcome {
     enum nat_act act; /* FORWARD, REJECT or DROP: only the program decides PASS */
     enum nat_cause cause;
-    enum nat_set_kind set; /* where a forwarded flow goes */
+    enum nat_set_kind set; /* of a forwarded flow's endpoint */
     bool masquerade;       /* its source becomes the node's address */
 };
 

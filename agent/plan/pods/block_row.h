@@ -15,7 +15,7 @@ struct block_row {
 
 int block_row_cmp(const void *a, const void *b); /* prefix, then block */
 
-/* The rows (0 to 2) of a block object; NULL gives 0. Returns their number. */
+/* The rows (0 to 2) of a block object; none for NULL. Returns their number. */
 int plan_block(const struct route_inputs *inputs, const struct address_block *block,
                struct block_row ret_rows[static 2]);
 

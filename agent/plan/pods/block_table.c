@@ -150,7 +150,7 @@ static struct block_entry *put_entry(struct block_table *table, const struct blo
     return entry;
 }
 
-/* ---- What the source tells ---- */
+/* ---- Changes from the source ---- */
 
 static struct block_entry key_of(const struct address_block *block)
 {
@@ -279,7 +279,7 @@ void block_table_forget_asked(struct block_table *table)
     }
 }
 
-/* ---- Free blocks, and those that are asked for ---- */
+/* ---- Free blocks, and requested creates ---- */
 
 static const struct prefix *prefix_of(const struct block_entry *entry, enum block_order order)
 {

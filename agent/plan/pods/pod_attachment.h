@@ -25,7 +25,7 @@ struct pod_attachment {
                  1];       /* CNI's name of it; "": nobody has said, or it is lost */
     uint32_t ifindex;      /* the host's end; 0: there is none yet */
     uint32_t mtu;          /* of the host's end, when first seen after wiring; 0: not seen yet */
-    uint8_t mac[6];        /* likewise; the pod knows its gateways by it */
+    uint8_t mac[6];        /* likewise; the address of the pod's gateways */
     int64_t promised_ms;   /* monotonic: when the addresses were promised */
     int64_t since_wall_ms; /* since when this agent has it */
     int64_t down_ms;       /* monotonic: since when an end is down; 0: both are up */
@@ -69,7 +69,7 @@ struct pod_grant {
 /* What is missing until a wired pod is served. */
 enum pod_lack {
     POD_SERVED,
-    POD_UNKNOWN, /* no such pod interface, or it has no addresses (any more) */
+    POD_UNKNOWN, /* no such pod interface, or it has no addresses (any longer) */
     POD_NO_LINK,
     POD_NO_ROUTE,
     POD_NO_NAT,    /* service NAT's programs are not on the host's end */

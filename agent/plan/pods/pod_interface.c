@@ -3,10 +3,10 @@
  * Names of pod interfaces; see pod_interface.h. Called by readers of links' aliases, and by the
  * planner that allocates addresses.
  *
- * Coil gives the host's end a random name. Here the name is derived from the pod interface, so that
- * a repeated ADD refers to the same link. The digits are of a hash without a secret: if the names
- * of two containers collide, the ADD of the second one is refused, since the link belongs to the
- * first.
+ * Coil assigns a random name to the host's end. Here the name is derived from the pod interface, so
+ * that a repeated ADD refers to the same link. The digits are of a hash without a secret: if the
+ * names of two containers collide, the ADD of the second one is refused, since the link belongs to
+ * the first.
  */
 #include "plan/pods/pod_interface.h"
 

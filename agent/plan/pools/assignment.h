@@ -28,11 +28,11 @@
 enum lack_reason {
     LACK_NOTHING,
     LACK_UNREADABLE,   /* its request can't be read */
-    LACK_UNKNOWN_POOL, /* the pool that it asks for does not exist */
+    LACK_UNKNOWN_POOL, /* the requested pool does not exist */
     LACK_NO_POOL,      /* no pool of the family allows it */
     LACK_EXHAUSTED,    /* every address of its pools is in use */
     LACK_OUTSIDE,      /* the address is of no pool */
-    LACK_OTHER_POOL,   /* it is not of the pool that is asked for */
+    LACK_OTHER_POOL,   /* it is not of the requested pool */
     LACK_FORBIDDEN,    /* its pool does not allow the Service */
     LACK_AVOIDED,      /* its pool avoids it (avoidBuggyIPs) */
     LACK_TAKEN,        /* another Service has it */
@@ -40,7 +40,7 @@ enum lack_reason {
                       pods */
     LACK_OTHER_FAMILY, /* the Service is not of its family */
     LACK_PARTNER,      /* RequireDualStack, and the other family has none */
-    LACK_NOT_WISHED,   /* others are asked for by name, or fewer are */
+    LACK_NOT_WISHED,   /* others are requested by name, or fewer are */
     LACK_RECORD,       /* previous allocations are unknown: nothing is allocated */
     LACK_FOREIGN,      /* its status was written by another allocator (foreign_status.h) */
     LACK_REASONS,

@@ -349,7 +349,7 @@ static bool leaves_avoided(const struct update *update, const pool_order *order,
     return false;
 }
 
-/* Why no pool gives an address. */
+/* Why no pool has an address. */
 static enum lack_reason missing_pool(const struct update *update, const struct service *service)
 {
     bool exists = false, allowed = false;

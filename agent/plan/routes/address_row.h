@@ -20,7 +20,7 @@ struct claim {
     uint32_t ports, forwarding; /* frontends on the address; those with a usable endpoint */
 };
 
-/* One address. An allocation of its own, claims and strings included. */
+/* One address. One allocation, claims and strings included. */
 struct address_row {
     struct ip address;
     enum address_reason reason;

@@ -67,7 +67,7 @@ enum address_reason claim_service(const struct config *config, const struct serv
     return is_our_proxys(config, service) ? REASON_ANNOUNCED : REASON_OTHER_PROXY;
 }
 
-/* An empty loadBalancerClass in the configuration stands for services that name none. */
+/* An empty loadBalancerClass in the configuration means Services without a class. */
 bool claim_is_our_class(const struct config *config, const struct service *service)
 {
     const char *named = service->load_balancer_class ? service->load_balancer_class : "";

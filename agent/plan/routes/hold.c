@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Hold-down: a withdrawn address comes back only after a delay, so that a flapping probe cannot
- * flap BGP. The delay doubles with each withdrawal that follows within routes.holdDown.max of the
- * last announcement, up to that maximum; an address that stayed announced, or withdrawn, for that
- * long starts with the initial delay.
+ * Hold-down: a withdrawn address is announced again only after a delay, so that a flapping probe
+ * cannot flap BGP. The delay doubles with each withdrawal that follows within routes.holdDown.max
+ * of the last announcement, up to that maximum; an address that stayed announced, or withdrawn, for
+ * that long starts with the initial delay.
  *
  * Called by the route engine when an address is announced or withdrawn; owns nothing.
  */
