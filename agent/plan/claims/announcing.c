@@ -181,7 +181,7 @@ static void be_taken(struct announcing *announcing, int64_t now_ms)
     enter(announcing, ANNOUNCING_TAKEN, now_ms + announcing->pause_ms);
 }
 
-/* The first conflict: the address is defended, if the lease is still held. */
+/* A conflict while held: the first within DEFEND_MS is defended, if the lease is still held. */
 static void be_contested(struct announcing *announcing, int64_t now_ms)
 {
     bool again = announcing->contested && now_ms - announcing->contested_ms < DEFEND_MS;

@@ -105,8 +105,8 @@ static const struct ip *first_out_of_reach(const holding_list *list, int family)
 }
 
 /*
- * Reports an interface that is configured for claimed addresses and has no network; one with
- * another network may be in another rack.
+ * Reports an interface that is configured for claimed addresses and has no network of their family;
+ * one with another network may be in another rack.
  */
 static void tell_bare(const struct node_facts *facts, const struct link *link,
                       const holding_list *list, struct faults *faults)

@@ -154,7 +154,7 @@ int plan_egress_affected(const struct node_facts *facts, const struct change *ch
         r = push_pod(before ? to_pod(before) : NULL, touched);
         return r < 0 ? r : push_pod(after ? to_pod(after) : NULL, touched);
     case KIND_EGRESS:
-        touched->excluded = true; /* for the fault of unknown pod networks */
+        touched->excluded = true; /* an Egress requires that pod networks are known */
         return push_egress(facts, any, touched);
     case KIND_SERVICE:
         touched->excluded |= service_excluded(facts, before) || service_excluded(facts, after);

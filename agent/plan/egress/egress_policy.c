@@ -4,8 +4,8 @@
  *
  * A pod that names a missing Egress waits: its packets must not leave by another path than the
  * intended one, so all packets outside the excluded networks are dropped. The policy's entries do
- * not show this: they are those of the existing Egresses, and show which destinations are longer
- * than an excluded prefix.
+ * not show this: they are those of the existing Egresses, needed for destinations with longer
+ * prefixes than an excluded network.
  *
  * A family in which none of the Egresses has a destination is not affected: the pod's packets of
  * that family leave like those of a pod without annotations.

@@ -109,7 +109,7 @@ static void refuse(const struct link_facts *facts, const struct link *link, stru
         fault_raise(faults, place, nat_interface_untyped, .type = link->type);
 }
 
-/* The programs' list is limited. */
+/* Whether it exceeds NAT_MAX_BY_ROUTE, the programs' limit of such tunnels; then adds a fault. */
 static bool is_one_too_many(const nat_attachment_list *wanted, const struct link *link,
                             struct faults *faults)
 {
@@ -215,7 +215,7 @@ static bool is_meant(const struct link_facts *facts, const struct link *link)
     return false;
 }
 
-/* Whether there is an uplink without a known fault: otherwise that fault is the cause. */
+/* Whether an uplink in use is up and has carrier: otherwise its state is the cause. */
 static bool has_meant_uplink(const struct link_facts *facts)
 {
     sorted_each(const struct link, link, facts->links) {
