@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See lease_pause.h. Called by lease.c. */
+/* See lease_pause.h. Called by lease_state.c. */
 #include "plan/claims/lease_pause.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a lease (lease.h) pauses after a failure; pure.
+ * How long a lease (lease_state.h) pauses after a failure; pure.
  *
  * If the store does not respond, requests are repeated after short pauses, without a limit: an
  * address is to be back a second after the store. A store that refuses (permissions, quotas,

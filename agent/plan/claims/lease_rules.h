@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timing parameters of leases (lease.h); pure. */
+/* The timing parameters of leases (lease_state.h); pure. */
 #pragma once
 
 #include <stdint.h>
@@ -24,5 +24,5 @@ const char *lease_rules_error(const struct lease_rules *rules);
 /* How long a lease is usable when the request was just sent: the kernel counts in whole seconds. */
 int64_t lease_useful_ms(const struct lease_rules *rules);
 
-/* The longest time of a write with which an address can be kept; see lease.h. */
+/* The longest time of a write with which an address can be kept; see lease_state.h. */
 int64_t lease_keepable_ms(const struct lease_rules *rules);

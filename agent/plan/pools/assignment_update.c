@@ -5,8 +5,8 @@
  * An update collects turns, one for each affected Service, and removes their uses from the table.
  * Decisions are kept in the turns and in the table, and are committed to the rows at the end by
  * steps that can't fail. Without memory no Service loses an address: the rows are unchanged, and
- * the next update rebuilds the table from them. Called by `agentctl plan` and by the allocator
- * (pool_allocator.h).
+ * the next update rebuilds the table from them. Called by `agentctl plan` and by the allocators
+ * (pools/allocator.h).
  */
 #include <errno.h>
 #include <stdlib.h>
