@@ -2,14 +2,15 @@
 /*
  * Turns BIRD's view into status and faults, after each poll of client/bird/bird.h.
  *
- * Who names BIRD's socket wants its routes announced: that BIRD can't be asked is a fault, though
- * they stay in the kernel. What was known of its sessions is forgotten then, and their faults go.
+ * A configuration that names BIRD's socket expects BIRD to announce routes: a BIRD that can't be
+ * queried is a fault, although the routes stay in the kernel. The state of its sessions is
+ * discarded then, and their faults end.
  *
- * The numbers of routes that BIRD has learned and that the kernel has are never taken at the same
- * instant. It is a fault once they differ and neither moves any more, or if they differ in every
- * poll for some seconds; as long as it is undecided, BIRD is asked again soon; likewise while a
- * session has only just been started. An overflow seen in its log counts for some minutes, for
- * BIRD's next scan mends the routes but not the configuration.
+ * The number of routes that BIRD has learned and the number that the kernel has are never read at
+ * the same instant. A difference is a fault once both numbers have stopped changing, or if the
+ * numbers differ in every poll for some seconds. While that is undecided, BIRD is polled again
+ * soon; likewise while a session has only just been started. An overflow in BIRD's log counts for
+ * some minutes, because BIRD's next scan repairs the routes but not the configuration.
  */
 #include "bgp/bgp.h"
 
@@ -33,23 +34,23 @@
 #define DIFFERS_MS  (5 * SECOND_MS)
 #define OVERFLOW_MS (10 * MINUTE_MS)
 
-/* Of a family: that BIRD has learned another number of routes than the kernel has. Monotonic. */
+/* Of a family: BIRD has learned another number of routes than the kernel has. Monotonic. */
 struct difference {
     int64_t since_ms;        /* 0: there is none, or it is unknown */
-    int64_t stands_since_ms; /* both numbers are the same since then */
+    int64_t stands_since_ms; /* since then both numbers have not changed */
     int64_t learned, expected;
 };
 
 struct bgp {
     struct bgp_options options;
-    struct bird_client *client; /* NULL: BIRD is not asked */
+    struct bird_client *client; /* NULL: BIRD is not queried */
     char *socket;
     uint32_t table;
     bgp_error_list errors;
     bgp_link_list links;
     struct difference differences[BGP_FAMILIES];
     struct detection sessions, none; /* of the detectors of these names */
-    struct difference hidden;        /* of what all sessions together are to send */
+    struct difference hidden;        /* of the routes that all sessions together should send */
     uint64_t operations;             /* of the passes so far */
     bool was_reachable;
 };
@@ -105,7 +106,7 @@ static bool is_own(const struct sorted *addresses, const struct ip *ip)
     return false;
 }
 
-/* Link-local addresses are not known here; a table without any is not read yet. */
+/* Link-local addresses are not in the table; a table without any address is not read yet. */
 static void find_strange_next_hop(const struct sorted *addresses,
                                   const struct bird_session *session, struct bgp_peer *peer)
 {
@@ -150,7 +151,7 @@ static void report(struct bgp *bgp, const char *group, const struct faults *faul
     (void)fault_book_replace(bgp->options.status->faults, "bgp", group, faults, clock_wall_ms());
 }
 
-/* Takes another pair of numbers; true if they differ and have not just begun to. */
+/* Records another pair of numbers. Returns true if they differ and have differed for a while. */
 static bool has_lasted(struct difference *difference, int64_t learned, int64_t expected,
                        int64_t now_ms)
 {
@@ -170,7 +171,7 @@ static bool has_lasted(struct difference *difference, int64_t learned, int64_t e
            now_ms - difference->stands_since_ms >= STANDS_MS;
 }
 
-/* True if any family differs; what has done so for a while is a fault. */
+/* Returns true if any family differs; a difference that lasts for a while is a fault. */
 static bool report_learned(struct bgp *bgp, const struct bird_status *bird, int64_t now_ms,
                            bool *undecided)
 {
@@ -188,7 +189,7 @@ static bool report_learned(struct bgp *bgp, const struct bird_status *bird, int6
     return any;
 }
 
-/* Routes that BIRD keeps from a session without a filter; counts of one instant tell nothing. */
+/* Routes that BIRD withholds from a session without a filter. A single poll proves nothing. */
 static void report_hidden(struct bgp *bgp, const struct bird_status *bird, int64_t now_ms,
                           bool *undecided)
 {
@@ -202,8 +203,8 @@ static void report_hidden(struct bgp *bgp, const struct bird_status *bird, int64
     report(bgp, "kept", &faults);
 }
 
-/* What is said of BIRD itself, NULL for nothing, in place of all that is known of its sessions and
- * routes. A fault that goes on is not let go meanwhile. */
+/* Reports faults of BIRD itself (NULL: none) instead of all faults of its sessions and routes. A
+ * fault that persists is not cleared meanwhile. */
 static void report_alone(struct bgp *bgp, const struct faults *silence)
 {
     static const char *const groups[] = { "sessions", "exports", "filters",
@@ -224,7 +225,7 @@ static void report_silence(struct bgp *bgp)
     report_alone(bgp, &faults);
 }
 
-/* Runs a detector, and adds what holds; without memory that is what held before. */
+/* Runs a detector, and adds the faults that hold; without memory, those that held before. */
 static void judge(struct detection *detection, const char *name, const struct detector_facts *facts,
                   int64_t now_ms, struct faults *faults)
 {

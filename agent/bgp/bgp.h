@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What BIRD makes of our routes: its client, status->bird, and the faults of subsystem "bgp". */
+/* What BIRD does with our routes: the client of BIRD, status->bird, and the faults of subsystem
+ * "bgp". */
 #pragma once
 
 #include <systemd/sd-event.h>
@@ -29,8 +30,8 @@ int bgp_new(const struct bgp_options *options, struct bgp **ret_bgp);
 void bgp_free(struct bgp *bgp);
 DEFINE_CLEANUP(struct bgp *, bgp_free);
 
-/* Asks the BIRD that the configuration names from now on, or none. Returns 0 or -errno. */
+/* Queries the BIRD that the configuration names from now on, or none. Returns 0 or -errno. */
 int bgp_configure(struct bgp *bgp, const struct config *config);
 
-/* After a pass: if it changed routes, BIRD is asked soon what it made of that. */
+/* Called after a pass. If the pass changed routes, BIRD is polled soon. */
 void bgp_passed(struct bgp *bgp);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Errors of BGP sessions: which of them to tell. detect/session_error.h explains them.
+ * Errors of BGP sessions: which of them to report. detect/session_error.h explains them.
  *
- * BIRD 2 writes "Received: " before what the peer said, "BGP Error: " or "Error: " before what it
- * found itself, "Socket: " before the errno of a connection. Its last error is that of the last
- * attempt.
+ * BIRD 2 writes "Received: " before an error that the peer sent, "BGP Error: " or "Error: " before
+ * an error that BIRD detected, and "Socket: " before the errno of a connection. Its last error is
+ * that of the last attempt.
  */
 #include "bgp/bgp_errors.h"
 
@@ -15,15 +15,15 @@ static bool is_of_bgp(const char *error)
     return strncmp(error, "Received: ", 10) == 0 || strstr(error, "Error: ");
 }
 
-/* What this end sees of one refusal of the peer's kernel, by who closes first. */
+/* What this end sees of one refusal by the peer's kernel, depending on which end closes first. */
 static bool is_hang_up(const char *error)
 {
     return strcmp(error, "Socket: Connection closed") == 0 ||
            strcmp(error, "Socket: Connection reset by peer") == 0;
 }
 
-/* Whether what was told before says as much: two that take turns would be a fault that comes and
- * goes. */
+/* Whether the previous error means the same: two errors that alternate would make a fault that
+ * is raised and cleared again and again. */
 static bool still_holds(const char *before, const char *now)
 {
     return !is_of_bgp(now) && (is_of_bgp(before) || (is_hang_up(before) && is_hang_up(now)));

@@ -37,7 +37,7 @@ bool bgp_version_faults(const struct bird_status *bird, struct faults *faults)
     return true;
 }
 
-/* Some session is meant to take the routes of a family, be it up or down. */
+/* Some session, up or down, is configured to export the routes of a family. */
 static bool is_exported(const struct bird_status *bird, int family)
 {
     vec_each(const struct bgp_peer, peer, &bird->peers) {
@@ -51,11 +51,11 @@ static bool is_exported(const struct bird_status *bird, int family)
 void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct faults *faults)
 {
     static const char *const names[] = { [BGP_IPV4] = "IPv4", [BGP_IPV6] = "IPv6" };
-    /* Without any session a detector has said so. */
+    /* Without any session, a detector reports that. */
     if (bird_expects_none(bird) || bird->peers.count == 0)
         return;
     for (int family = 0; family < BGP_FAMILIES; family++) {
-        /* What is not learned has a fault of its own. */
+        /* A family that is not learned has another fault. */
         if (bird->expected[family] == 0 || bird->learned[family] == 0 || is_exported(bird, family))
             continue;
         fault_raise(faults, names[family], bgp_family_not_exported, .family = names[family],
@@ -78,7 +78,7 @@ static bool is_installed(const struct sorted *installed, uint32_t table,
     return false;
 }
 
-/* The networks that count, the first few by name. */
+/* The networks that count; the first few by name. */
 static size_t name_networks(const struct bgp_peer *peer, const struct sorted *installed,
                             uint32_t table, struct text *names)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What in BIRD's state an operator should act upon. */
+/* Faults that follow from BIRD's state. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,30 +8,30 @@
 #include "base/sorted.h"
 #include "status/bird_status.h"
 
-/* BIRD can't be asked. */
+/* BIRD can't be queried. */
 void bgp_silence_faults(const struct bird_status *bird, struct faults *faults);
 
-/* BIRD answers, on a connection that it has: its socket was deleted, and takes no other. */
+/* BIRD answers on an existing connection, but its socket was deleted, so it accepts no other. */
 void bgp_socket_faults(const struct bird_status *bird, struct faults *faults);
 
-/* True if it is a BIRD of which nothing else can be judged: it is too old. */
+/* Returns true if BIRD is too old for any other check. */
 bool bgp_version_faults(const struct bird_status *bird, struct faults *faults);
 
-/* There are sessions, but none that takes the routes of a family (`export none`). */
+/* There are sessions, but none exports the routes of a family (`export none`). */
 void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct faults *faults);
 
-/* Routes of ours that are in the kernel (`installed`) and that a peer is not given. */
+/* Routes of ours that are in the kernel (`installed`) and that are not sent to a peer. */
 void bgp_filter_faults(const struct bird_status *bird, const struct sorted *installed,
                        uint32_t table, struct faults *faults);
 
-/* Routes that a peer is not given for another reason: `hidden`, for a better route of BIRD's own;
- * or its channel's export limit is reached. And those that lead the peer elsewhere. */
+/* Routes that are not sent to a peer for another reason: `hidden` by a better route of BIRD's,
+ * or the channel's export limit is reached. Also routes that are sent with a wrong next hop. */
 void bgp_kept_faults(const struct bird_status *bird, bool hidden, uint32_t table,
                      struct faults *faults);
 
-/* The families of which BIRD has for long had more or fewer routes than the kernel. */
+/* Families of which BIRD has had more or fewer routes than the kernel for a long time. */
 void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_FAMILIES],
                         uint32_t table, struct faults *faults);
 
-/* BIRD lost notifications of the kernel. */
+/* BIRD lost notifications from the kernel. */
 void bgp_overflow_faults(struct faults *faults);

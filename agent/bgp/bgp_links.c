@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The interfaces of BGP peers; see bgp_links.h. bgp.c asks after each poll.
+ * The interfaces of BGP peers; see bgp_links.h. Called by bgp.c after each poll.
  *
- * A peer is reached by the interface that has an address in the peer's network. IPv6 addresses go
- * when an interface is set down, IPv4 ones stay; so what was seen is kept. BIRD says itself which
- * one it is where a session is bound to one ("10.0.1.1%eth0"). Peers that are some hops
- * away have no interface here: their sessions fall for many reasons.
+ * A peer is reached by the interface that has an address in the peer's network. When an interface
+ * is set down, its IPv6 addresses are deleted and its IPv4 addresses stay; therefore the last known
+ * interface is kept. Where a session is bound to an interface, BIRD reports it ("10.0.1.1%eth0").
+ * Multihop peers have no interface here: their sessions fail for many reasons.
  */
 #include "bgp/bgp_links.h"
 
@@ -62,7 +62,7 @@ static void blame(struct bgp_peer *peer, const char *name, enum bgp_link_state h
     peer->down_how = how;
 }
 
-/* `link`: by which the peer is reached, NULL: not known. */
+/* `link`: the interface by which the peer is reached; NULL: unknown. */
 static void blame_link(struct bgp_peer *peer, const struct link *link)
 {
     bool blamed = link && (!link->up || link->unplugged);

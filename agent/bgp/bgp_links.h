@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * By which interface each BGP peer is reached: a session whose interface is down has no fault of
- * its own, however many there are.
+ * The interface by which each BGP peer is reached. Sessions whose interface is down have no fault
+ * each: the fault of the interface covers them.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "status/bird_status.h"
 
-/* The interface by which a peer was seen to be reached last. */
+/* The interface by which a peer was last reached. */
 struct bgp_link {
     char address[64]; /* the peer's */
     uint32_t ifindex;
@@ -18,9 +18,10 @@ struct bgp_link {
 typedef VEC(struct bgp_link) bgp_link_list;
 
 /*
- * After each poll: notes by which interface each peer is reached, and says of each that is down
- * whether it is because of that interface (bgp_peer.down_link). `links`: struct link; `addresses`:
- * struct link_address. What there is no memory to note has no interface.
+ * Called after each poll. Notes the interface by which each peer is reached, and sets
+ * bgp_peer.down_link of each peer that is down because of its interface. `links`: struct link;
+ * `addresses`: struct link_address. A peer that could not be noted for lack of memory has no
+ * interface.
  */
 void bgp_links_follow(bgp_link_list *list, struct bird_status *bird, const struct sorted *links,
                       const struct sorted *addresses);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From BIRD's words to a peer; see bgp_peer.h. */
+/* Parses BIRD's text into a peer; see bgp_peer.h. */
 #include "bgp/bgp_peer.h"
 
 #include <string.h>
