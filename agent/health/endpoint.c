@@ -25,7 +25,7 @@ struct endpoint {
     struct backoff backoff;
 };
 
-/* 0.0.0.0 means what it means to Go: every address, of both families. */
+/* 0.0.0.0 means the same as in Go: every address, of both families. */
 static int listen_at(const char *address, int *ret_fd)
 {
     struct ip ip;
@@ -122,7 +122,7 @@ int endpoint_serve(struct endpoint **endpoint, const struct endpoint_options *op
     if (*endpoint && address && strcmp((*endpoint)->address, address) == 0)
         return 0;
     bool served = *endpoint != NULL;
-    endpoint_free(TAKE_PTR(*endpoint)); /* its port may be wanted again */
+    endpoint_free(TAKE_PTR(*endpoint)); /* its port may be needed again */
     if (address)
         return make(options, address, endpoint);
     if (served)

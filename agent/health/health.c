@@ -2,16 +2,16 @@
 /*
  * The health of the service proxy; see health.h for the contract.
  *
- * agent.c makes it and tells it of rows, node and passes; the loop calls for requests.
- * Owned are the servers of /healthz and /proxyMode (endpoint.c) and the health ports
- * (health_ports.c).
+ * agent.c creates it and passes it rows, node and passes; the loop calls it for requests. It owns
+ * the servers of /healthz and /proxyMode (endpoint.c) and the health ports (health_ports.c).
  *
- * Late is who does not get done what was queued, not who has nothing to do. Times are taken from
- * the monotonic clock; wall time is only shown. As with kube-proxy, an answer of 200 says
- * "lastUpdated" is now, and "healthy" in the body of /healthz does not heed the node.
+ * A family is late if a queued change is not applied in time; a family without queued changes is
+ * never late. Times are taken from the monotonic clock; wall time is only shown. As with
+ * kube-proxy, a reply of 200 has the current time as "lastUpdated", and "healthy" in the body of
+ * /healthz ignores the node.
  *
- * A Node object that never was there says nothing against this node. One that was and is gone does:
- * kube-proxy would have ended.
+ * A Node object that never existed does not make this node unhealthy. One that existed and was
+ * deleted does: kube-proxy would have exited.
  */
 #include "health/health.h"
 
@@ -77,7 +77,7 @@ bool health_is_healthy(const struct health *health)
     return true;
 }
 
-/* As Go writes a time: fractions without zeros at their end; 0 is its zero time. */
+/* A time as Go formats it: fractions without trailing zeros; 0 is Go's zero time. */
 static const char *go_time(int64_t wall_ms, char buffer[static TIME_STRLEN])
 {
     char whole[CLOCK_STRLEN];
@@ -170,7 +170,7 @@ static void on_request(const struct http_request *request, struct http_reply *re
         say(reply, 404, "text/plain; charset=utf-8", strdup("404 page not found\n"));
 }
 
-/* The mode whose rules are the reference for ours: tools ask for it to know what to look at. */
+/* The mode whose rules ours follow. Tools query it to know which rules to inspect. */
 static void on_mode_request(const struct http_request *request, struct http_reply *reply,
                             void *context)
 {
@@ -195,7 +195,8 @@ static bool ports_healthy(void *context)
     return health_is_healthy(context);
 }
 
-/* Every health port is a descriptor, and the usual soft limit of 1024 is for select(), not us. */
+/* Every health port needs a descriptor. The usual soft limit of 1024 is for select(), which is
+ * not used here. */
 static void raise_descriptors(void)
 {
     struct rlimit limit;

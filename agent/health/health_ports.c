@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Health ports: a listening socket for each Service and address, one HTTP server for all.
+ * Health check node ports: a listening socket for each Service and address, one HTTP server for
+ * all.
  *
- * agentd says what the rows want and when a pass is over; the loop calls for requests and retries.
- * Owned are the sockets, the server, and a copy of what is wanted, by Service. Who has a port is
- * the kernel's to say: of two Services that want one the first to bind has it, as with kube-proxy,
- * and everything is closed before anything is opened, so that Services can swap theirs.
+ * agentd sets the wanted ports from the rows, and reports when a pass is over; the loop calls for
+ * requests and retries. The struct owns the sockets, the server, and a copy of the wanted ports, by
+ * Service. The kernel decides which Service gets a port: if two Services want one, the first to
+ * bind has it, as with kube-proxy. All closing happens before any opening, so that Services can
+ * swap ports.
  *
- * By which port and address a connection came is asked of the connection, for each request anew:
- * on one that has outlived its port nothing is answered, and the peer sees it closed. Addresses
- * are bound before they are there (IP_FREEBIND): an external address of the node may never be.
+ * The port and address of a connection are read from its socket, for each request again. A request
+ * on a connection whose port is closed gets no reply, and the connection is closed. Addresses are
+ * bound before they exist (IP_FREEBIND): an external address of the node may never be configured.
  *
- * A socket takes a descriptor, of which the rest of the agent needs some: ports are refused before
- * the last ones are gone.
+ * Each socket needs a descriptor, and the rest of the agent needs some: ports are refused before
+ * the last descriptors are used.
  */
 #include "health/health_ports.h"
 
@@ -34,14 +36,14 @@
 
 enum { RESERVED_DESCRIPTORS = 512 };
 
-/* A request's headers fit into the memory; a check that takes long is none. */
+/* The headers of a request fit into the memory; a health check that takes long is cut off. */
 static const struct http_limits limits = { .connections = 256, .silence_s = 10, .memory = 8192 };
 
 struct served {
-    struct nat_health_port wanted; /* with names of our own */
+    struct nat_health_port wanted; /* with names of its own */
     uint16_t open;                 /* the port that is served; 0: none */
     bool current;                  /* for health_ports_want_all() */
-    int error;                     /* of the last try; 0: none */
+    int error;                     /* of the last attempt; 0: none */
     struct ip refused;             /* the address that failed */
     VEC(int) sockets;              /* one an address */
 };
@@ -55,7 +57,7 @@ struct health_ports {
     struct sorted services; /* struct served *, by namespace and name */
     struct sorted open;     /* those that are, by port */
     bool due;               /* something is to be opened or closed */
-    bool moved;             /* the addresses are others than those of the sockets */
+    bool moved;             /* the addresses differ from those of the sockets */
     bool freed;             /* something was closed since the last sync */
 };
 
@@ -146,7 +148,7 @@ static void on_request(const struct http_request *request, struct http_reply *re
     (void)snprintf(reply->headers[1].value, sizeof(reply->headers[1].value), "%u", count);
 }
 
-/* -EMFILE where only the rest of the agent's share is left. */
+/* Returns -EMFILE where only the descriptors reserved for the rest of the agent are left. */
 static int listen_within_limits(const struct ip *ip, uint16_t port, int *ret_fd)
 {
     AUTOCLOSE int fd = -1;
@@ -186,7 +188,7 @@ static void close_port(struct health_ports *ports, struct served *served)
     ports->freed = true;
 }
 
-/* On all addresses or none, as kube-proxy. */
+/* Binds all addresses or none, as kube-proxy does. */
 static void open_port(struct health_ports *ports, struct served *served)
 {
     served->error = 0;
@@ -209,7 +211,7 @@ static bool is_open(const struct served *served)
     return served->open == served->wanted.port;
 }
 
-/* Those that failed before are tried if it is time to, or if a port is free that was not. */
+/* Ports that failed are retried when a retry is due, or when a port was released. */
 static void sync_ports(struct health_ports *ports, bool retry)
 {
     bool failed = false;
@@ -275,7 +277,7 @@ static const char *where(const struct ip *ip, char buffer[static IP_STRLEN])
     return ip->family == IP_NONE ? "all addresses" : ip_str(ip, buffer);
 }
 
-/* Which other Service's port it is, NULL: none of ours. */
+/* The other Service that has the port; NULL: no Service of ours. */
 static char *owner(const struct health_ports *ports, const struct served *served)
 {
     const struct served key = { .open = served->wanted.port }, *wanted = &key;
