@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which addresses are behind an interface of the node: those of a veth's other end, in the network
+ * The addresses behind an interface of the node: those of a veth's other end, in the network
  * namespace of a pod.
  */
 #pragma once
@@ -9,11 +9,12 @@
 
 enum {
     BEHIND_MAX = 256
-}; /* addresses of one interface: a pod may make itself as many as it likes */
+}; /* addresses of one interface: a pod may configure any number of addresses */
 
 /*
- * Reads them; none of what is no veth, or whose other end is in this namespace. The caller ends the
- * list by vec_done(). Returns 0; -ENODEV if it is gone, -EAGAIN if its other end moved meanwhile,
- * -E2BIG if there are more, -EACCES where the kernel does not let, or -errno.
+ * Reads the addresses. The list is empty if the interface is no veth, or if its other end is in
+ * this namespace. The caller frees the list by vec_done(). Returns 0; -ENODEV if the interface is
+ * gone, -EAGAIN if its other end was moved meanwhile, -E2BIG if there are more addresses, -EACCES
+ * where the kernel denies access, or -errno.
  */
 int behind_read(struct nl_socket *socket, uint32_t ifindex, nl_address_list *ret_addresses);

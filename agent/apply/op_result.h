@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of one operation on routes or rules. */
+/* The result of one operation on routes or rules. */
 #pragma once
 
 struct op_result {
     int error;     /* 0 or -errno */
-    char text[96]; /* the kernel's own words, or "" */
+    char text[96]; /* the kernel's error text, or "" */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which source address the kernel takes by default. */
+/* The kernel's default source address. */
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include "base/net/ip.h"
 
 /*
- * The source address by the default route of a family (enum ip_family); IP_NONE: there is no such
- * route, or it has none. Returns 0 or -errno when the socket failed.
+ * Returns the source address by the default route of a family (enum ip_family); IP_NONE: there is
+ * no such route, or it has none. Returns 0 or -errno when the socket failed.
  */
 int source_by_default(struct nl_socket *socket, uint8_t family, struct ip *ret_ip);

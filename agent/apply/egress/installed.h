@@ -11,11 +11,11 @@ struct egress_installed_set {
     uint32_t id;
 };
 
-/* A policy in the maps, by the number that the agent has given it. */
+/* A policy in the maps, by the number that the agent has allocated to it. */
 struct egress_installed_policy {
     struct egress_policy_key key; /* its own memory */
     uint32_t id;
-    bool partial; /* not all of its routes have a place */
+    bool partial; /* some of its routes did not fit */
 };
 
 /* An entry of "egress_routes". */
@@ -29,9 +29,9 @@ struct egress_route {
 struct egress_installed_pod {
     struct ip address;
     uint32_t policy, flags;
-    uint32_t port;    /* of a bridge, behind which the address was found; 0: none is known */
-    int64_t since_ms; /* monotonic: it has this policy; 0: an earlier agent gave it that one */
-    bool adopted;     /* an earlier agent's policy, whose number is going to be another one */
+    uint32_t port;    /* the bridge port behind which the address was found; 0: unknown */
+    int64_t since_ms; /* monotonic: since when it has this policy; 0: an earlier agent set it */
+    bool adopted;     /* an earlier agent's policy, whose number will change */
 };
 
 int egress_installed_set_cmp(const void *a, const void *b);

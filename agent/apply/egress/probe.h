@@ -12,6 +12,6 @@ enum { EGRESS_PROBE_SIZE = sizeof(struct egress_probe) };
 
 void egress_probe_ask(uint64_t cookie, uint8_t ret[static EGRESS_PROBE_SIZE]);
 
-/* Whether these bytes are an answer: to which question, and what it says of the gateway. */
+/* Whether these bytes are a reply; returns the cookie of its probe, and the gateway's state. */
 bool egress_probe_read(const uint8_t *bytes, size_t size, uint64_t *ret_cookie,
                        enum egress_phase *ret_phase);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the live maps of egress for documents and metrics: what was dropped, what gateways were
- * sent, and on a gateway what its clients do and which ports they have.
+ * Reads the live maps of egress for documents and metrics: drops, packets sent to gateways, and on
+ * a gateway its clients' use and ports.
  */
 #pragma once
 
@@ -9,13 +9,14 @@
 #include "apply/egress/gateway/gateway.h"
 #include "status/egress_status.h"
 
-/* Each cause that has occurred; returns how many. */
+/* Returns each cause that has occurred, and their number. */
 size_t egress_datapath_refusals(const struct egress_datapath *datapath,
                                 struct egress_refusal ret[static EGRESS_CAUSE_COUNT]);
 size_t egress_gate_refusals(const struct egress_gate *gate,
                             struct egress_refusal ret[static EGRESS_CAUSE_COUNT]);
 
-/* How many packets a gateway of an Egress was sent from this node since it is in the set. */
+/* Returns how many packets this node has sent to a gateway of an Egress since the gateway is in
+ * the set. */
 uint64_t egress_datapath_sent(const struct egress_datapath *datapath, const char *egress,
                               const struct ip *gateway);
 
@@ -23,5 +24,5 @@ uint64_t egress_datapath_sent(const struct egress_datapath *datapath, const char
 bool egress_gate_client_use(const struct egress_gate *gate, const struct ip *address,
                             struct egress_client_use *ret_use);
 void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *ret_use);
-/* Who holds the blocks of source ports (idle.c). */
+/* Returns the owners of the blocks of source ports (idle.c). */
 void egress_gate_holders(const struct egress_gate *gate, struct egress_holders *ret_holders);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets as the twins of egress take them and give them out: a client's packet in its tunnel, and
- * what is in the first headers of a packet. */
+/* Packets that the twins of egress return, and the contents of their first headers. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 enum { EGRESS_WIRE_MAX = 2 * NAT_PACKET_MAX }; /* a packet of a twin, with outer headers */
 
 struct egress_wire {
-    struct nat_endpoint source, destination; /* with ports; a ping's identifier as the source's */
+    struct nat_endpoint source, destination; /* with ports; of a ping: the identifier, as source */
     uint8_t hops;                            /* TTL or hop limit */
     uint32_t size;                           /* bytes, from the IP header on */
 };

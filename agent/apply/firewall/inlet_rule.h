@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rule of nftables, asked about one packet. Internal to apply/firewall/. */
+/* Evaluates one rule of nftables for one packet. Internal to apply/firewall/. */
 #pragma once
 
 #include <libmnl/libmnl.h>
@@ -8,24 +8,24 @@
 
 enum inlet_answer { INLET_NO, INLET_MAYBE, INLET_YES };
 
-/* What a set says of a key. */
+/* The result of a lookup in a set. */
 struct inlet_element {
     enum inlet_answer is_in;
-    bool has_verdict; /* of a map of verdicts: */
+    bool has_verdict; /* of a verdict map: */
     int32_t verdict;
 };
 
 struct inlet_rule_asker {
     const struct inlet_packet *packet;
-    /* Looks for a key in a set of the rule's table. */
+    /* Looks up a key in a set of the rule's table. */
     struct inlet_element (*look_up)(void *context, const char *set, const void *key, size_t size);
     void *context;
 };
 
-/* What becomes of the packet at a rule. */
+/* The result of a rule for the packet. */
 struct inlet_step {
     enum inlet_answer matches;
-    bool has_verdict;  /* else the next rule is asked */
+    bool has_verdict;  /* otherwise the next rule is evaluated */
     int32_t verdict;   /* NF_ACCEPT, NF_DROP, NFT_JUMP and so on */
     const char *chain; /* of a jump; borrowed from the rule */
 };

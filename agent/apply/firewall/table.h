@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table as messages: its sets, its chain, its rules, its elements. Internal to firewall/. */
+/* Encodes the table as messages: its sets, chain, rules and elements. Internal to firewall/. */
 #pragma once
 
 #include "apply/firewall/firewall.h"
 #include "apply/netlink/nft.h"
 
-/* The sets, and what is in them. */
+/* The sets, and their contents. */
 enum firewall_set { SET_OPENED_V4, SET_OPENED_V6, SET_CLOSED_V4, SET_CLOSED_V6, FIREWALL_SETS };
 extern const char *const firewall_set_names[FIREWALL_SETS];
 
 #define FIREWALL_CHAIN_MARK  "mark-what-services-opened"
 #define FIREWALL_CHAIN_INPUT "input-of-service-addresses"
 
-/* The comment of the table, from which a later agent sees which rules it has. */
+/* The comment of the table, by which a later agent recognizes its rules. */
 enum { FIREWALL_COMMENT_LEN = 120 };
 void firewall_comment(const struct firewall_rules *rules, char buffer[static FIREWALL_COMMENT_LEN]);
-/* How many rules there are in all. */
+/* Returns the total number of rules. */
 size_t firewall_rule_count(const struct firewall_rules *rules);
 
 /* Add to the transaction: the table with sets, chain and rules; its deletion. */
 void firewall_put_table(struct nft_batch *batch, const struct firewall_rules *rules);
 void firewall_put_deletion(struct nft_batch *batch);
-/* NFT_MSG_NEWSETELEM or NFT_MSG_DELSETELEM of all that is in the sets. */
+/* Adds NFT_MSG_NEWSETELEM or NFT_MSG_DELSETELEM for all elements of the sets. */
 void firewall_put_elements(struct nft_batch *batch, unsigned message,
                            const struct firewall_sets *sets);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rtnetlink messages into routes, rules and prefixes. Each returns false for a message that is
- * malformed or of no concern, and leaves its output alone then.
+ * Decodes rtnetlink messages into routes, rules and prefixes. Each function returns false for a
+ * message that is malformed or irrelevant, and then leaves its output unchanged.
  */
 #pragma once
 
@@ -13,7 +13,8 @@
 #include "base/net/ip.h"
 #include "plan/routes/route_table.h"
 
-/* True if packets can leave by the route, so that the kernel may drop it without a word. */
+/* True if packets can leave by the route, so that the kernel may delete it without a
+ * notification. */
 bool route_forwards(const struct route *route);
 
 bool decode_route(const struct nlmsghdr *message, struct route *ret_route);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's tables, read from nothing into fresh sorted arrays. Each returns 0, or -errno with
- * the output untouched.
+ * Dumps the kernel's tables into new sorted arrays. Each function returns 0, or -errno with the
+ * output unchanged.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 /*
  * The scope's routes: struct route by route_cmp(). `*ret_twins` is true if the kernel has two
- * routes that are one for us.
+ * routes that are equal for us.
  */
 int dump_routes(struct nl_socket *socket, const struct kernel_scope *scope,
                 struct sorted *ret_routes, bool *ret_twins);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What went that routes may have needed: links, addresses, next hop objects. The kernel drops such
- * routes without a word, so a mirror that holds one of them reads its routes again.
+ * Deleted objects that routes may have needed: links, addresses, next hop objects. The kernel
+ * deletes such routes without a notification, so a mirror that holds one of them dumps its routes
+ * again.
  */
 #pragma once
 
@@ -21,7 +22,8 @@ struct loss {
 
 typedef VEC(struct loss) loss_list;
 
-/* Appends what a message says to have gone; most say nothing of the kind. Returns 0 or -ENOMEM. */
+/* Appends the objects that a message reports as deleted; most messages report none. Returns 0 or
+ * -ENOMEM. */
 int losses_hear(loss_list *losses, const struct nlmsghdr *message);
 
 /* True if a route among `routes` (struct route) may have needed one of them. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What notifications tell of ways: networks to which the routes are others now. */
+/* Networks whose routes have changed, from notifications. */
 #pragma once
 
 #include "apply/mirror/kernel.h"
 
-/* Of an RTM_NEWROUTE or RTM_DELROUTE. Returns 0 or -ENOMEM. */
+/* For an RTM_NEWROUTE or RTM_DELROUTE. Returns 0 or -ENOMEM. */
 int path_changes_of_route(struct kernel_events *events, const struct nlmsghdr *message);
 
 /*
- * Of an RTM_NEWLINK or RTM_DELLINK, before `ways` (struct link_path) and `links` follow it: what
- * led by an interface that went, or that is up or down now. Returns 0 or -ENOMEM.
+ * For an RTM_NEWLINK or RTM_DELLINK, before `paths` (struct link_path) and `links` are updated:
+ * adds the paths by an interface that was deleted, set up or set down. Returns 0 or -ENOMEM.
  */
 int path_changes_of_link(struct kernel_events *events, const struct sorted *paths,
                          const struct sorted *links, const struct nlmsghdr *message,

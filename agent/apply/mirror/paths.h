@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the kernel's routes lead, by interface: struct link_path, from a dump of all tables and
- * from notifications. A million routes by one gateway are one way.
+ * The networks to which the kernel's routes lead, by outgoing interface: struct link_path, from a
+ * dump of all tables and from notifications. A million routes by one gateway are one path.
  *
- * A way that was seen stays until its interface goes, or until everything is dumped again: what
- * interfaces are shall not follow each session of a routing daemon that flaps. Only where default
- * routes lead is told as it is (PATH_DEFAULT, PATH_ROUTER), and whether there are routes by a
- * router (PATH_VIA) as it was when a default route last came or went.
+ * A path stays until its interface is deleted, or until everything is dumped again: the
+ * classification of interfaces must not follow each flapping session of a routing daemon. Only
+ * default routes are always current (PATH_DEFAULT, PATH_ROUTER); whether there are routes by a
+ * router (PATH_VIA) is as of the last change of a default route.
  */
 #pragma once
 
@@ -14,26 +14,25 @@
 #include "base/sorted.h"
 #include "plan/link_table.h"
 
-/* struct link_path by link_path_cmp(). Returns 0, or -errno with the output untouched. */
+/* struct link_path by link_path_cmp(). Returns 0, or -errno with the output unchanged. */
 int dump_paths(struct nl_socket *socket, struct sorted *ret_paths);
 
-/* Plays an RTM_NEWROUTE onto the table. Returns 1 if it told something new, 0, or -ENOMEM. */
+/* Applies an RTM_NEWROUTE to the table. Returns 1 if the table changed, 0, or -ENOMEM. */
 int paths_hear(struct sorted *paths, const struct nlmsghdr *message);
 
-/* Whether a default route may lead elsewhere now, or nowhere: the dump tells. */
+/* Whether a default route may have changed or ended: then a dump is needed. */
 bool paths_may_end(const struct nlmsghdr *message);
-/* The same of an interface that routes to routers lead out of, and that goes down or comes up. */
+/* The same for an interface with routes to routers that is set down or up. */
 bool paths_may_move(const struct sorted *paths, const struct sorted *links,
                     const struct link *link);
-/* Takes over which default routes there are from a fresh dump. Returns 1 if they are others, 0, or
- * -ENOMEM. */
+/* Copies the default routes from a fresh dump. Returns 1 if they have changed, 0, or -ENOMEM. */
 int paths_take_defaults(struct sorted *paths, const struct sorted *fresh);
 
-/* Forgets those of an interface that is gone. */
+/* Removes the paths of a deleted interface. */
 void paths_forget(struct sorted *paths, uint32_t ifindex);
 
 /*
- * Adds to a fresh dump what led by interfaces that are down: such a one has no routes, and is what
- * it was. Returns 0 or -ENOMEM.
+ * Adds the paths by interfaces that are down to a fresh dump: such an interface has no routes, and
+ * keeps its classification. Returns 0 or -ENOMEM.
  */
 int paths_keep_down(const struct sorted *paths, const struct sorted *links, struct sorted *fresh);

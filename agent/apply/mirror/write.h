@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hand that writes: operations into requests, and their answers into results. */
+/* Writes routes and rules: makes requests from operations, and results from the replies. */
 #pragma once
 
 #include <stddef.h>

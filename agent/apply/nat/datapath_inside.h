@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The datapath itself, for the files that make it up and for their tests. Others take datapath.h.
- */
+/* The datapath itself, for the files that implement it and for their tests. Others include
+ * datapath.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,11 +19,11 @@ struct nat_programs;
 struct nat_datapath {
     struct nat_programs *live, *twin;
     struct nat_programs *bare; /* of interfaces without an Ethernet header; NULL: not needed yet */
-    int bare_error;            /* why they can't be loaded: that is not tried again */
+    int bare_error;            /* why they can't be loaded: loading is not retried */
     char *pins;                /* the folder of this layout's maps; NULL: nothing is pinned */
     char *root;                /* nat_datapath_options.pins */
-    int64_t pins_well_ns;      /* the folder's last change, when all pins were there; 0: look */
-    unsigned pins_looks;       /* since they were gone through */
+    int64_t pins_well_ns;      /* last change of the folder when all pins were there; 0: check */
+    unsigned pins_looks;       /* since the last check of all pins */
     struct nat_map maps[NAT_MAP_COUNT];
 
     /* The mapped arrays; see bpf/abi.h, and arrays.h for how they are read and written. */
@@ -36,17 +36,17 @@ struct nat_datapath {
     struct nat_addr *peers;
 
     struct nat_ids ids;
-    uint32_t pod_interfaces;             /* namespaces that have Services; 0: not told */
+    uint32_t pod_interfaces;             /* namespaces that have Services; 0: not set */
     int64_t headroom[NAT_SHARED_TABLES]; /* see share.c */
     struct sorted installed;             /* struct nat_installed *, by name */
     struct nat_installed **by_id;        /* by service id */
     VEC(struct ip) local;                /* this node's own addresses, sorted */
     nat_entry_list unowned;              /* entries of no Service, which the next sweep removes */
-    bool filter_litter;                  /* the filter has bits of what is gone */
-    bool filter_refilling;               /* its idle half is being filled anew */
+    bool filter_litter;                  /* the filter has bits of removed entries */
+    bool filter_refilling;               /* its idle half is being refilled */
     struct nat_sweep sweep;
     nat_clientless_judge *is_clientless; /* NULL: no gateway uses this datapath */
     const void *clientless_context;
-    const struct nat_flow_counter *counter; /* NULL: nobody counts a gateway's flows */
+    const struct nat_flow_counter *counter; /* NULL: a gateway's flows are not counted */
     void *counter_context;
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interface addresses: the kernel's word about one, and the requests that add, replace and delete
- * one.
+ * Interface addresses: decodes them, and makes the requests that add, replace and delete one.
  *
- * The kernel takes an address away by itself when its valid lifetime is over, whatever has become
- * of who set it; that is the point of lifetimes.
+ * The kernel deletes an address when its valid lifetime ends, even if the process that added it is
+ * gone; that is the purpose of lifetimes.
  */
 #pragma once
 
@@ -20,16 +19,17 @@
 struct nl_address {
     uint32_t ifindex;
     struct ip ip;
-    struct ip peer; /* the other end's, which the length is of then; IP_NONE or `ip`: none */
+    struct ip peer; /* address of the remote end, to which the length then applies; IP_NONE or `ip`:
+                       none */
     uint8_t length; /* of the network */
     uint8_t scope;  /* RT_SCOPE_*: 0 is global */
     /*
-     * IFA_PROTO: who made it. Kernels before 5.18 pass it over in requests, and say 0: an address
-     * is known there by its value alone.
+     * IFA_PROTO: the program that added it. Kernels before 5.18 ignore it in requests, and report
+     * 0: there an address is identified by its value alone.
      */
     uint8_t protocol;
     uint32_t flags;                /* IFA_F_* */
-    uint32_t valid_s, preferred_s; /* what is left of it; NL_FOREVER */
+    uint32_t valid_s, preferred_s; /* remaining lifetimes; NL_FOREVER */
 };
 
 typedef VEC(struct nl_address) nl_address_list;
@@ -38,31 +38,33 @@ typedef VEC(struct nl_address) nl_address_list;
 bool nl_address_decode(const struct nlmsghdr *message, struct nl_address *ret_address);
 
 /*
- * Adds one: -EEXIST if it is there. Replaces one, or adds it: flags, lifetimes and protocol become
- * these; only the length must be as it was, or else it is another address. Both return 0, -ENODEV,
- * -EINVAL if a lifetime is 0 or preferred for longer than valid, or -errno. `result` (may be NULL)
- * has the kernel's own words.
+ * nl_address_add() adds an address: -EEXIST if it exists. nl_address_replace() replaces or adds
+ * one: flags, lifetimes and protocol are set to these; only the length must be equal, otherwise it
+ * is another address. Both return 0, -ENODEV, -EINVAL if a lifetime is 0 or the preferred one is
+ * longer than the valid one, or -errno. `result` (may be NULL) has the kernel's error text.
  */
 int nl_address_add(struct nl_socket *socket, const struct nl_address *address,
                    struct nl_result *result);
 int nl_address_replace(struct nl_socket *socket, const struct nl_address *address,
                        struct nl_result *result);
 
-/* Deletes the one of this interface, address and length. Returns 0, -EADDRNOTAVAIL, or -errno. */
+/* Deletes the address with this interface, value and length. Returns 0, -EADDRNOTAVAIL, or
+ * -errno. */
 int nl_address_delete(struct nl_socket *socket, const struct nl_address *address,
                       struct nl_result *result);
 
 /*
  * Reads the addresses of an interface (0: of all) in the kernel's order, IPv4 first. The caller
- * ends the list by vec_done(). Returns 0, -ENODEV, or -errno with the list untouched.
+ * frees the list by vec_done(). Returns 0, -ENODEV, or -errno with the list unchanged.
  */
 int nl_address_dump(struct nl_socket *socket, uint32_t ifindex, nl_address_list *ret_addresses);
 
 /*
- * The same in another network namespace, by the number that the socket's one has for it (struct
- * nl_link). Nobody enters it: CAP_NET_ADMIN in the user namespace that owns it is enough, which who
- * has it in an outer one has as well. -EINVAL if there is none of this number, -EACCES without the
- * capability, -E2BIG if there are more than `limit` (0: any number).
+ * The same in another network namespace, identified by the number that the socket's namespace has
+ * for it (struct nl_link). No process enters that namespace. It takes CAP_NET_ADMIN in the user
+ * namespace that owns it; the capability in an outer user namespace includes that. -EINVAL if no
+ * namespace has this number, -EACCES without the capability, -E2BIG if there are more than `limit`
+ * (0: any number).
  */
 int nl_address_dump_of(struct nl_socket *socket, int32_t nsid, uint32_t ifindex, size_t limit,
                        nl_address_list *ret_addresses);

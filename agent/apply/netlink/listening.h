@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets of this host that wait for anybody: TCP that listens, UDP without a peer. */
+/* Sockets of this host that accept packets from any peer: TCP that listens, UDP without a peer. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,14 +21,15 @@ struct listening {
 
 typedef VEC(struct listening) listening_list;
 
-enum { LISTENING_MAX = 4096 }; /* of a protocol and family: the others are left out */
+enum { LISTENING_MAX = 4096 }; /* per protocol and family: further sockets are left out */
 
-/* Opens what it takes to ask, in the caller's network namespace. Returns as nl_open_in() does. */
+/* Opens a socket for listening_dump(), in the caller's network namespace. Returns the same as
+ * nl_open_in(). */
 int listening_open(struct nl_socket **ret_socket);
 
 /*
- * Reads those of TCP and UDP, of both families, by a socket of listening_open(). The caller ends
- * the list by vec_done(). What the kernel has no sock_diag for is left out. Returns 0 or -errno
- * with the list untouched.
+ * Reads the sockets of TCP and UDP, of both families, by a socket of listening_open(). The caller
+ * frees the list by vec_done(). Protocols without sock_diag in the kernel are left out. Returns 0
+ * or -errno with the list unchanged.
  */
 int listening_dump(struct nl_socket *socket, listening_list *ret_list);

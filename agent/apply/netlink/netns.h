@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Network namespaces by the numbers that one of them has for the others. */
+/* Network namespaces, by the numbers (nsid) that one namespace has for the others. */
 #pragma once
 
 #include <stdint.h>
@@ -7,8 +7,8 @@
 #include "apply/netlink/nl.h"
 
 /*
- * The number that the socket's namespace has for the one that the descriptor stands for; -1: it has
- * none, so that no link of it has an end there that was ever shown. Returns 0, -EBADF or -EINVAL if
- * the descriptor is none of a network namespace, or -errno.
+ * Returns the number that the socket's namespace has for that of the descriptor; -1: it has none,
+ * so no link of the socket's namespace was ever seen with a peer there. Returns 0, -EBADF or
+ * -EINVAL if the descriptor is no network namespace, or -errno.
  */
 int nl_netns_number(struct nl_socket *socket, int netns, int32_t *ret_number);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expressions of nftables' rules, as nft would compile them: each is one line of the rule, and puts
- * one attribute into the transaction. Registers are the 4-byte ones, from NFT_REG32_00 on; what is
- * longer takes several.
+ * Expressions of nftables' rules, as nft would compile them: each function adds one expression, as
+ * one attribute, to the transaction. Registers are the 4-byte ones, from NFT_REG32_00 on; longer
+ * values use several.
  *
  *     size_t rule = nft_begin_rule(batch, NFPROTO_INET, "table", "chain");
  *     nft_load_meta(batch, NFT_META_NFPROTO, NFT_REG32_00);
@@ -30,7 +30,7 @@ void nft_bitwise(struct nft_batch *batch, uint32_t reg, uint32_t mask, uint32_t 
 void nft_set_mark(struct nft_batch *batch, uint32_t reg);
 void nft_compare(struct nft_batch *batch, uint32_t reg, uint32_t op, const void *bytes,
                  size_t size);
-/* Goes on if the set has what stands from `reg` on. */
+/* Continues if the set contains the key in the registers from `reg` on. */
 void nft_look_up(struct nft_batch *batch, uint32_t reg, const char *set);
 void nft_count(struct nft_batch *batch);
 void nft_verdict(struct nft_batch *batch, uint32_t verdict);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Routes of the table main as the requests of the CNI plugin want them: to a prefix by a link, with
- * a gateway or without. The agent's own routes are written by apply/mirror/write.h.
+ * Routes of the main table as the CNI plugin requests them: to a prefix by a link, with or without
+ * a gateway. apply/mirror/write.h writes the agent's routes.
  */
 #pragma once
 
@@ -12,22 +12,22 @@
 #include "base/vec.h"
 
 struct nl_route {
-    struct prefix to; /* of length 0: all that no other route has */
-    struct ip via;    /* IP_NONE: they are on the link */
+    struct prefix to; /* of length 0: the default route */
+    struct ip via;    /* IP_NONE: on-link */
     uint32_t ifindex;
 };
 
 typedef VEC(struct nl_route) nl_route_list;
 
 /*
- * Adds one. Returns 0, -EEXIST if there is one to this prefix, -ENETUNREACH if the gateway can't be
- * reached by the link, -ENETDOWN, -ENODEV, or -errno; `result` (may be NULL) has the kernel's own
- * words.
+ * Adds one. Returns 0, -EEXIST if there is a route to this prefix, -ENETUNREACH if the gateway
+ * can't be reached by the link, -ENETDOWN, -ENODEV, or -errno; `result` (may be NULL) has the
+ * kernel's error text.
  */
 int nl_route_add(struct nl_socket *socket, const struct nl_route *route, struct nl_result *result);
 
 /*
- * Reads those of a link (both families, all tables), without what the kernel makes for itself. The
- * caller ends the list by vec_done(). Returns 0 or -errno with the list untouched.
+ * Reads the routes of a link (both families, all tables), without those that the kernel creates.
+ * The caller frees the list by vec_done(). Returns 0 or -errno with the list unchanged.
  */
 int nl_route_dump(struct nl_socket *socket, uint32_t ifindex, nl_route_list *ret_routes);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packet socket of one interface, for the frames of segment_frame.h: sends them, and hears what
- * others say of addresses. Needs CAP_NET_RAW.
+ * The packet socket of one interface, for the frames of segment_frame.h: sends them, and receives
+ * the claims of other hosts. Needs CAP_NET_RAW.
  *
- * A filter in the kernel keeps away all but ARP and neighbour discovery; what this socket and the
- * kernel itself send is not heard. On a port of a bridge or a bond, and below a VLAN, the socket is
- * that of the interface that has the address.
+ * A filter in the kernel drops everything but ARP and neighbour discovery; frames from this socket
+ * and from the kernel itself are not received. On a port of a bridge or a bond, and below a VLAN,
+ * the socket is that of the interface that has the address.
  */
 #pragma once
 
@@ -28,10 +28,10 @@ int segment_socket_fd(const struct segment_socket *socket);
 int segment_socket_send(struct segment_socket *socket, enum segment_word word, const struct ip *ip,
                         const uint8_t mac[static 6]);
 
-/* Tells one host alone (segment_frame_tell()). Returns likewise. */
+/* Announces to one host only (segment_frame_tell()). Returns the same. */
 int segment_socket_tell(struct segment_socket *socket, const struct ip *ip,
                         const uint8_t mac[static 6], const struct ip *host,
                         const uint8_t host_mac[static 6]);
 
-/* The next claim that was heard. Returns 1; 0: there is no more for now; or -errno. */
+/* Reads the next received claim. Returns 1; 0: there is none for now; or -errno. */
 int segment_socket_receive(struct segment_socket *socket, struct segment_claim *ret_claim);

@@ -5,7 +5,8 @@
 #include "apply/egress/datapath.h"
 
 int egress_door_cmp(const void *a, const void *b); /* of struct ip */
-/* Makes them those of these sets (struct egress_set *), by difference. Returns 0 or -errno. */
+/* Makes the map hold the gateways of these sets (struct egress_set *), by difference. Returns 0
+ * or -errno. */
 int egress_doors_write(struct egress_datapath *datapath, const struct sorted *sets);
-/* What an earlier agent has left. Returns 0 or -errno. */
+/* Reads what an earlier agent has left. Returns 0 or -errno. */
 int egress_doors_adopt(struct egress_datapath *datapath);

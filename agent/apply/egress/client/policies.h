@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policies and stays in a map "egress_routes": which destinations go to which set. The clients'
- * datapath and the gateway's have one each. Internal to apply/egress/.
+ * Policies and excluded networks in a map "egress_routes": which destinations use which set. The
+ * clients' datapath and the gateway's have one map each. Internal to apply/egress/.
  */
 #pragma once
 
@@ -17,10 +17,10 @@ struct egress_policies {
     const void *context;
     struct sorted installed; /* struct egress_installed_policy */
     struct sorted routes;    /* struct egress_route */
-    uint32_t last;           /* number that was given out last */
+    uint32_t last;           /* number that was allocated last */
 };
 
-/* What the map shall hold; borrowed. */
+/* The wanted contents of the map; borrowed. */
 struct egress_destinations {
     const struct sorted *policies; /* struct egress_policy * */
     const struct prefix *excluded;
@@ -38,18 +38,18 @@ int egress_policies_adopt(struct egress_policies *policies);
 uint32_t egress_policy_id(const struct egress_policies *policies,
                           const struct egress_policy_key *key);
 
-/* Whether a policy is not in the map as a whole, for want of room there or of a set. */
+/* Whether a policy is incomplete in the map, because the map is full or a set is missing. */
 bool egress_policy_is_partial(const struct egress_policies *policies,
                               const struct egress_policy_key *key);
 uint32_t egress_policies_partial(const struct egress_policies *policies); /* how many */
 
-/* Writes what lacks, with a number for each policy, and counts that. `ret_routes`: all that are
- * wanted, for egress_policies_drop(). Of a policy for which there is no room a part may be left
- * out. Returns 0 or -errno. */
+/* Writes missing routes, allocates a number for each policy, and counts the writes.
+ * `ret_routes`: all wanted routes, for egress_policies_drop(). If there is no room, a policy may
+ * be written in part. Returns 0 or -errno. */
 int egress_policies_write(struct egress_policies *policies,
                           const struct egress_destinations *wanted, struct sorted *ret_routes,
                           int *written);
 
-/* Removes what is not wanted, when nobody points to it any more. Returns 0 or -errno. */
+/* Removes routes that are not wanted, once no pod refers to them. Returns 0 or -errno. */
 int egress_policies_drop(struct egress_policies *policies, const struct egress_destinations *wanted,
                          const struct sorted *routes, int *written);

@@ -8,10 +8,10 @@
 
 struct egress_datapath;
 
-/* Makes the sets match; those that are not wanted any more are left. `ret_written` is added to. */
+/* Writes the wanted sets; sets that are no longer wanted are kept. Adds to `ret_written`. */
 int egress_sets_write(struct egress_datapath *datapath, const struct sorted *sets,
                       int *ret_written);
-/* Takes out the sets that are not among the wanted ones. Returns how many, or -errno. */
+/* Removes the sets that are not among the wanted ones. Returns their number, or -errno. */
 int egress_sets_drop(struct egress_datapath *datapath, const struct sorted *sets);
-/* The id of a set; 0: there is none. */
+/* Returns the id of a set; 0: there is none. */
 uint32_t egress_set_id(const struct egress_datapath *datapath, const char *egress, uint8_t family);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has which blocks of a gateway's source ports. The program gives them out; here they are told
- * of, each in a line of the journal when it is given and when it is taken back, and freed. This is
- * what answers whose packets came from a port at some time. Internal to apply/egress/.
+ * The owners of a gateway's blocks of source ports. The program allocates the blocks; this file
+ * logs each allocation and each release, and frees the blocks. The log answers which client used a
+ * port at some time. Internal to apply/egress/.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 #include "base/vec.h"
 #include "status/egress_status.h"
 
-/* Address and ports of a block of a client of the family (0: IPv4, 1: IPv6), and when its word says
- * that it was taken. */
+/* Address and ports of a block of a client of the family (0: IPv4, 1: IPv6), and the time of
+ * allocation according to the block's word. */
 struct egress_block egress_block_of(const struct egress_gate *gate, int family, uint32_t number,
                                     uint64_t word);
 
@@ -19,8 +19,8 @@ typedef VEC(struct installed_client) installed_client_list; /* sorted by id */
 
 int egress_client_id_cmp(const void *a, const void *b);
 
-/* Takes back one block; false: nobody knows yet whose it is. */
+/* Releases one block; false: its owner is not known yet. */
 bool egress_block_take_back(struct egress_gate *gate, uint32_t number);
 
-/* Takes back all blocks of these clients. */
+/* Releases all blocks of these clients. */
 void egress_blocks_free(struct egress_gate *gate, const installed_client_list *gone);

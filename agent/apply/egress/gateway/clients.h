@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clients of a gateway in its maps: who is one, by which id, and the flows and blocks of ports
- * that go with it. Internal to apply/egress/.
+ * The clients of a gateway in its maps: their addresses and ids, and the flows and blocks of ports
+ * that are removed with them. Internal to apply/egress/.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ void egress_clients_done(struct egress_gate *gate);
 bool egress_client_is_clientless(const struct nat_flow *flow, const void *context);
 
 /*
- * The layout of ports is no longer that of gate->layout: clients who have a block that differs lose
- * all their flows and blocks, and begin anew. Then `layout` is gate->layout. Returns how many
- * clients that were, or -errno; then it has to be called again.
+ * Called when the layout of ports differs from gate->layout: clients that have a block which
+ * differs lose all their flows and blocks, and start again. Then `layout` becomes gate->layout.
+ * Returns the number of these clients, or -errno; then it has to be called again.
  */
 int egress_clients_lay_out(struct egress_gate *gate, const struct egress_layout *layout);

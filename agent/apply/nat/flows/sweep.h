@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the sweep over the flows is. nat_datapath_sweep() goes on from there; see sweep.c. */
+/* The position of the sweep over the flows, from which nat_datapath_sweep() continues; see
+ * sweep.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,10 +9,10 @@
 #include "apply/nat/maps/walk.h"
 #include "bpf/abi.h"
 
-/* What a round has met. */
+/* The counts of a round. */
 struct nat_sweep_count {
     uint64_t seen; /* entries of "flows" */
-    /* Connections that a drain waits for: of service NAT, of an egress gateway. */
+    /* Connections for which a drain waits: of service NAT, of an egress gateway. */
     uint64_t established[2];
     uint64_t states[NAT_STATES]; /* flows */
     uint64_t egress;             /* of these, an egress gateway's */
@@ -21,6 +22,6 @@ struct nat_sweep {
     bool under_way;
     int64_t last_ms; /* monotonic: the end of the last round; 0: none has ended */
     struct nat_walk walk;
-    int64_t next_refill_ms; /* the filter is not filled anew before this time */
+    int64_t next_refill_ms; /* the filter is not refilled before this time */
     struct nat_sweep_count now, last;
 };

@@ -9,9 +9,9 @@
 int nat_pins_list(const char *folder, nat_place_list *places);
 /* Returns the descriptor of the pinned link, which the caller closes, or -errno. */
 int nat_pin_open(const char *folder, const struct nat_place *place);
-/* Pins a link in the stead of one that is pinned there and dead. Returns 0 or -errno. */
+/* Pins a link, replacing a pinned link that is detached. Returns 0 or -errno. */
 int nat_pin_link(const char *folder, const struct nat_place *place, int link);
-/* When a pin came or went last, in nanoseconds of the file system's clock; 0: there is no folder.
- */
+/* The time of the last creation or removal of a pin, in nanoseconds of the file system's clock;
+ * 0: there is no folder. */
 int64_t nat_pins_changed_ns(const char *folder);
 void nat_pin_remove(const char *folder, const struct nat_place *place);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places: where on an interface a program may be attached. */
+/* Places: an interface and a direction where a program can be attached. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,10 +32,10 @@ typedef VEC(struct nat_place) nat_place_list;
 
 int nat_place_cmp(const void *a, const void *b);
 
-/* What the kernel says of a place. */
+/* The kernel's state of a place. */
 struct nat_place_state {
-    uint32_t program; /* the id of our program; 0: it is not there */
-    bool behind;      /* a program or filter of somebody else gets the packets first */
+    uint32_t program; /* the id of our program; 0: it is not attached */
+    bool behind;      /* a program or filter that is not ours gets the packets first */
     char before[64];  /* the first of those, for people */
 };
 

@@ -7,15 +7,16 @@
 
 #include "apply/nat/hooks/place.h"
 
-/* True if this kernel has TCX; asks the kernel. */
+/* True if this kernel has TCX; queries the kernel. */
 bool tcx_supported(void);
-/* Attaches before all programs that are there, or behind that of the descriptor `leader`, unless
- * that is -1. The link is the caller's: it ends when its descriptor is closed, unless it is pinned.
- */
+/* Attaches before all other programs, or after that of the descriptor `leader`, unless that is
+ * -1. The caller owns the link: it is detached when its descriptor is closed, unless it is
+ * pinned. */
 int tcx_attach(const struct nat_place *place, int program, int leader, int *ret_link);
-/* Puts another program in the link's place, without a gap. */
+/* Atomically replaces the program of the link. */
 int tcx_swap(int link, int program);
-/* How the link's program stands in this place now. The program of id `leader` may be before it. */
+/* Reads the state of the link's program in this place. The program of id `leader` may be before
+ * it. */
 void tcx_look(int link, const struct nat_place *place, uint32_t leader,
               struct nat_place_state *ret_state);
 /* The id of the link's program if it is attached in this place now; 0: it is not. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * svc0: the veth pair by which packets to service addresses meet the NAT program: those of the node
- * itself, and forwarded ones that no other hook took. Nothing ever leaves by its peer.
+ * svc0: the veth pair by which packets to service addresses reach the NAT program: packets of the
+ * node itself, and forwarded ones that no other hook handled. No packet ever leaves by its peer.
  *
- * The pair outlives the agent. Ours is told by its alias (base/ours.h); an interface of that
- * name without it is foreign, and stays.
+ * The pair outlives the agent. Ours is identified by its alias (base/ours.h); an interface of that
+ * name without it is foreign, and is not changed.
  */
 #pragma once
 
@@ -18,8 +18,9 @@ struct svc0 {
 };
 
 /*
- * Makes the pair stand, up, with this MTU and as it must be. Returns 1 if something was done for
- * it, 0 if all was so, or -errno with a fault (-EEXIST: the name is somebody else's).
+ * Creates the pair if needed, and sets it up with this MTU and its other settings. Returns 1 if
+ * something was changed, 0 if nothing was, or -errno with a fault (-EEXIST: another program uses
+ * the name).
  */
 int svc0_ensure(uint32_t mtu, struct svc0 *ret_svc0, struct faults *faults);
 

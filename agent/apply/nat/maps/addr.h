@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses between struct ip and the maps, which have IPv4 as ::ffff:a.b.c.d. Pure. */
+/* Converts between struct ip and the addresses of the maps, which have IPv4 as ::ffff:a.b.c.d.
+ * Pure. */
 #pragma once
 
 #include "base/net/ip.h"

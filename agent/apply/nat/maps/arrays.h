@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading and writing the arrays that are mapped into the agent's memory: "services", "ports",
- * "slots" and "endpoints". Nobody but the agent writes them; the programs read them meanwhile.
+ * Reads and writes the arrays that are mapped into the agent's memory: "services", "ports", "slots"
+ * and "endpoints". Only the agent writes them; the programs read them concurrently.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 #include "apply/nat/maps/addr.h"
 
 /*
- * endpoints[0].addr.words[NAT_GENERATION_WORD] has the last generation that was given to an
- * endpoint, the upper half of services[0] the last one of a service. Entry 0 is nobody's otherwise.
+ * endpoints[0].addr.words[NAT_GENERATION_WORD] has the generation that was last given to an
+ * endpoint, the upper half of services[0] that of a service. Otherwise entry 0 is not in use.
  */
 enum { NAT_GENERATION_WORD = 0 };
 
-/* Whoever reads the new word sees everything that was written before it. */
+/* A reader that sees the new word also sees everything that was written before it. */
 static inline void nat_word_set(__u64 *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
@@ -46,7 +46,7 @@ static inline uint64_t nat_set_of(uint32_t first, uint32_t count)
     return (uint64_t)first << 32 | count;
 }
 
-/* The slots of a set. NULL, and 0 in `ret_count`, if the word points outside of the array. */
+/* The slots of a set. NULL, and 0 in `ret_count`, if the word points outside the array. */
 static inline const __u64 *nat_set_slots(const struct nat_datapath *datapath, uint64_t set,
                                          uint32_t *ret_count)
 {
@@ -57,7 +57,7 @@ static inline const __u64 *nat_set_slots(const struct nat_datapath *datapath, ui
     return inside ? datapath->slots + first : NULL;
 }
 
-/* True if the id is a living endpoint's of this service. */
+/* True if the id belongs to an endpoint of this service that exists. */
 static inline bool nat_endpoint_lives(const struct nat_datapath *datapath, uint32_t id,
                                       uint32_t service)
 {

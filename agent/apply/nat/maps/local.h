@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This node's own addresses, as nat_datapath_set_local() was told them. */
+/* This node's addresses, as set by nat_datapath_set_local(). */
 #pragma once
 
 #include <stdbool.h>

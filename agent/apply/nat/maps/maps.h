@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The maps as objects of the kernel: their sizes, pins and mappings. Their entries are the matter
- * of table.h (hash tables and tries) and arrays.h.
+ * The maps as kernel objects: their sizes, pins and mappings. table.h (hash tables and tries) and
+ * arrays.h handle their entries.
  *
  * open.c calls prepare, finish and share, in this order, around the loading of the programs.
  */
@@ -17,7 +17,7 @@ struct nat_programs;
 struct nat_map {
     int fd; /* borrowed from the live programs */
     uint32_t type, flags, key_size, value_size, entries;
-    bool pinned;  /* the agent found it pinned, and took it over */
+    bool pinned;  /* the agent found it pinned, and adopted it */
     void *memory; /* arrays: all entries; else NULL */
     /* The pinned map that this one replaces, until nat_datapath_settle(); -1: none. */
     int old_fd;
@@ -31,8 +31,8 @@ uint32_t nat_filter_words(const struct nat_datapath *datapath);
 const char *nat_map_name(enum nat_map_index map);
 
 /*
- * Sizes all maps by the options, and decides which pinned maps the live programs take over; before
- * these are loaded. Returns 0, or -errno with a fault.
+ * Sizes all maps by the options, and decides which pinned maps the live programs adopt; called
+ * before these are loaded. Returns 0, or -errno with a fault.
  */
 int nat_maps_prepare(struct nat_datapath *datapath, const struct nat_datapath_options *options,
                      struct faults *faults);
@@ -43,7 +43,8 @@ int nat_maps_prepare(struct nat_datapath *datapath, const struct nat_datapath_op
  */
 int nat_maps_finish(struct nat_datapath *datapath, struct faults *faults);
 
-/* Gives other programs the maps of the live ones, before they are loaded. Returns 0 or -errno. */
+/* Makes other programs use the maps of the live ones, before they are loaded. Returns 0 or
+ * -errno. */
 int nat_maps_share(const struct nat_datapath *datapath, struct nat_programs *programs);
 
 /* Unmaps the arrays and closes replaced maps. Pins stay. */

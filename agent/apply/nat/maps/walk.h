@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walking all entries of a hash table or trie, many with each system call.
+ * Walks all entries of a hash table or trie, many per system call.
  *
  * Entries that are added or removed meanwhile may be seen or not. The caller may remove entries of
  * a hash table during the walk, but not of a trie.
@@ -21,11 +21,11 @@ struct nat_walk {
     uint64_t token[5]; /* as large as the largest key */
 };
 
-/* Nothing is allocated before the first step. */
+/* Allocates nothing before the first step. */
 void nat_walk_start(struct nat_walk *walk, int fd, uint32_t key_size, uint32_t value_size);
-/* Reads the next entries. Returns 1 (there is one at least), 0 (there are no more), or -errno. */
+/* Reads the next entries. Returns 1 (at least one), 0 (no more), or -errno. */
 int nat_walk_next(struct nat_walk *walk);
-/* Starts from the beginning once more, with the same memory. */
+/* Starts again from the beginning, with the same memory. */
 void nat_walk_again(struct nat_walk *walk);
 void nat_walk_done(struct nat_walk *walk);
 #define AUTOWALK CLEANUP(nat_walk_done)

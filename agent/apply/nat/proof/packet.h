@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first packet of a flow, built from plain values: the twin is asked about it. */
+/* The first packet of a flow, built from plain values, as input for the twin. */
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ struct nat_packet {
     uint16_t source_port, destination_port; /* of a ping its identifier, and 0 */
     enum protocol protocol;
     uint32_t sequence; /* of a SYN; of a datagram all its data, unless it is 0 */
-    uint32_t answered; /* the sequence of the SYN that this one answers (SYN and ACK); 0: none */
+    uint32_t answered; /* the sequence of the SYN to which this SYN-ACK replies; 0: none */
 };
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One change of one Service under way: what the Service was, what it becomes, and what to undo.
+ * One change of one Service in progress: its old state, its new state, and what to undo.
  *
- * nat_change_begin() allocates all memory that the change may need. From the first write on only a
- * full map, or the kernel, can stop the change; then what it has written so far is undone.
+ * nat_change_begin() allocates all memory that the change may need. From the first write on, only a
+ * full map or the kernel can stop the change; then its writes are undone.
  */
 #pragma once
 
@@ -21,16 +21,16 @@ struct nat_change {
     const struct nat_desired *desired;
     struct nat_installed *installed;
     bool created;  /* the Service is new */
-    uint32_t bank; /* the one that is filled */
+    uint32_t bank; /* the bank that is filled */
     int64_t now_ms;
     VEC(struct nat_port_change) ports;       /* in the order of desired->ports */
     nat_installed_ports ports_next;          /* memory for installed->ports after the change */
     nat_entry_list entries;                  /* those of `desired`, with port ids */
-    struct nat_frontend_value *taken;        /* by entry: what another Service had there */
+    struct nat_frontend_value *taken;        /* by entry: the value of another Service before */
     nat_id_list endpoints;                   /* those of `desired`, by place */
     nat_id_list begun, ended;                /* endpoint ids */
     nat_word_list words;                     /* the slots of the set that is being written */
-    nat_word_list slots;                     /* the sets that got slots */
+    nat_word_list slots;                     /* the sets to which slots were allocated */
     nat_word_list sets;                      /* memory for installed->sets after the change */
     enum nat_map_index at;                   /* the map that was written last */
     struct nat_part parts[NAT_SHARED_COUNT]; /* zero: there is room for all */

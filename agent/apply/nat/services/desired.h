@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A row of the planner in the shape of the maps, as far as that is possible without ids: what the
- * maps shall say. Pure.
+ * A row of the planner in the form of the maps, as far as that is possible without ids: the wanted
+ * contents of the maps. Pure.
  */
 #pragma once
 
 #include "apply/nat/services/installed.h"
 
-/* All nibbles say DROP: what a port tells those kinds of frontend that it does not have. */
+/* All nibbles are DROP: the outcome of a port for the kinds of frontend that it does not have. */
 #define NAT_OUTCOMES_NONE 0x222222222222ull
 
 typedef VEC(uint32_t) nat_place_list; /* indexes of nat_desired.endpoints, in order */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Bloom filter that tells the programs which packets concern service NAT at all. */
+/* The Bloom filter by which the programs recognize packets that concern service NAT. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,18 +14,18 @@ bool nat_filter_has(const struct nat_datapath *datapath, const struct nat_addr *
 void nat_filter_add_entry(struct nat_datapath *datapath, const struct nat_entry *entry);
 bool nat_filter_has_entry(const struct nat_datapath *datapath, const struct nat_entry *entry);
 
-/* Packets of a flow, whether or not its Service is still there. Goes into the idle half only. */
+/* Adds the packets of a flow, whether or not its Service still exists. Only to the idle half. */
 void nat_filter_add_flow(struct nat_datapath *datapath, const struct nat_tuple *key,
                          const struct nat_flow *flow);
 
 /*
- * Empties the idle half and fills it with all that is installed. From then on until the switch,
- * whatever is added goes into both halves.
+ * Clears the idle half and fills it with everything that is installed. From then on until the
+ * switch, everything is added to both halves.
  */
 void nat_filter_refill(struct nat_datapath *datapath);
 /* Puts the refilled half in force. */
 void nat_filter_switch(struct nat_datapath *datapath);
 
-/* Fills a filter that is new, or of another size, with all that is installed and with all flows.
- * Returns 0 or -errno. */
+/* Fills a new or resized filter with everything that is installed and with all flows. Returns 0
+ * or -errno. */
 int nat_filter_begin(struct nat_datapath *datapath);

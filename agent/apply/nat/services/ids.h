@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ids, and which slots, are in use. An id that nothing refers to any more rests for
- * NAT_REST_MS before it is given out again, because a program that has read the reference just
- * before may still be running. Pure.
+ * Which ids and slots are in use. An id to which nothing refers any more rests for NAT_REST_MS
+ * before it is allocated again, because a program that has read the reference just before may still
+ * be running. Pure.
  */
 #pragma once
 
@@ -28,21 +28,21 @@ struct nat_ids {
     size_t resting_from;
 };
 
-/* `limits`: one more than the highest id of each kind. Id 0 is given to nobody, except of slots. */
+/* `limits`: one more than the highest id of each kind. Id 0 is never allocated, except of slots. */
 int nat_ids_init(struct nat_ids *ids, const uint32_t limits[static NAT_ID_KINDS]);
 void nat_ids_done(struct nat_ids *ids);
 
-/* One id, or slots for `count`. Returns 0 or -ENOSPC. */
+/* Allocates one id, or slots for `count`. Returns 0 or -ENOSPC. */
 int nat_ids_take(struct nat_ids *ids, enum nat_id kind, uint32_t count, int64_t now_ms,
                  uint32_t *ret_first);
 
-/* How many are neither in use nor at rest. */
+/* Returns how many are neither in use nor at rest. */
 uint32_t nat_ids_free(struct nat_ids *ids, enum nat_id kind, int64_t now_ms);
 
-/* Room for `more` calls of nat_ids_rest(). Returns 0 or -ENOMEM. */
+/* Reserves memory for `more` calls of nat_ids_rest(). Returns 0 or -ENOMEM. */
 int nat_ids_reserve(struct nat_ids *ids, size_t more);
 
-/* Nothing refers any more to `count` ids from `first` on. Of slots it is the whole block: see
+/* Nothing refers any more to `count` ids from `first` on. For slots this is the whole block: see
  * space_block(). */
 void nat_ids_rest(struct nat_ids *ids, enum nat_id kind, uint32_t first, uint32_t count,
                   int64_t now_ms);

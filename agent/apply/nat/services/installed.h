@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Installed Services: what the agent remembers of each Service that has entries in the maps.
+ * Installed Services: the agent's memory of each Service that has entries in the maps.
  *
  * The memory has ids, and keys of hash tables and tries, so that a write finds the difference
- * without asking the kernel. What arrays contain is always read from them.
+ * without reading them from the kernel. The contents of arrays are always read from the arrays.
  */
 #pragma once
 
@@ -38,8 +38,8 @@ int nat_stored_cmp(const void *a, const void *b);
 struct nat_installed_port {
     uint32_t id;
     uint64_t owner;          /* as in nat_port_value */
-    uint64_t sets[NAT_SETS]; /* the slots that it has: those of the bank in force */
-    nat_id_list endpoints;   /* all that serve for it, sorted; see nat_installed.known */
+    uint64_t sets[NAT_SETS]; /* its slots: those of the bank in force */
+    nat_id_list endpoints;   /* all that serve it, sorted; see nat_installed.known */
 };
 typedef VEC(struct nat_installed_port) nat_installed_ports;
 
@@ -50,7 +50,7 @@ int nat_range_cmp(const void *a, const void *b);
 struct nat_installed {
     char *name; /* "namespace/name" */
     uint32_t id;
-    bool doubted; /* the hash tables may differ from this memory: ask them before relying on it */
+    bool doubted; /* the hash tables may differ: read them before use */
     nat_entry_list entries;
     nat_installed_ports ports;
     nat_id_list endpoints; /* of all ports, in the order of nat_stored_cmp() */
@@ -60,7 +60,7 @@ struct nat_installed {
 };
 int nat_installed_cmp(const void *a, const void *b); /* of struct nat_installed *const * */
 
-/* A Service of this name that has nothing yet; NULL: no memory. */
+/* Makes a Service of this name without any entries; NULL: no memory. */
 struct nat_installed *nat_installed_new(const char *name);
 void nat_installed_free(struct nat_installed *installed);
 DEFINE_CLEANUP(struct nat_installed *, nat_installed_free);

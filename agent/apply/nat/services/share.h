@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may take how much of the maps that all Services share. A namespace is a pod interface: it can
- * fill its share of a map, and what is free, but not what others need to go on.
+ * Quotas in the maps that all Services share. A namespace counts as a pod interface: it can use its
+ * quota of a map, and free room, but not the reserve that others need to continue.
  */
 #pragma once
 
@@ -19,19 +19,19 @@ enum {
     NAT_SHARED_TABLES = NAT_SHARED_COUNT - NAT_ID_KINDS,
 };
 
-/* How much of each a Service or a namespace has, by enum nat_id and NAT_SHARED_*. */
+/* The use of each by a Service or a namespace, by enum nat_id and NAT_SHARED_*. */
 struct nat_use {
     uint64_t of[NAT_SHARED_COUNT];
 };
 
 /* One map from the point of view of one change. */
 struct nat_part {
-    uint32_t reserve;   /* as much has to stay free when the change takes what it needs */
-    bool over;          /* its namespace would have more than the share */
-    uint64_t has, fair; /* what the namespace would have, and its share */
+    uint32_t reserve;   /* this much must stay free after the change has allocated what it needs */
+    bool over;          /* its namespace would exceed its quota */
+    uint64_t has, fair; /* the use of the namespace after the change, and its quota */
 };
 
-/* A pod interface's share of a map. Pure. */
+/* A namespace's quota of a map. Pure. */
 uint32_t nat_share_fair(uint32_t limit, uint32_t pod_interfaces);
 
 /* How much of a map a change leaves free. Pure. */
@@ -40,9 +40,9 @@ uint32_t nat_share_reserve(uint32_t limit, bool over, bool grows);
 struct nat_change;
 
 /*
- * Judges a change before its first write, and says in change->parts what it has to leave free while
- * it goes on. Returns 0, -EDQUOT if the namespace has too much of a map to grow, or -ENOSPC; then
- * change->at is that map.
+ * Checks a change before its first write, and sets in change->parts how much it has to leave free
+ * while it continues. Returns 0, -EDQUOT if the namespace has too much of a map to grow, or
+ * -ENOSPC; then change->at is that map.
  */
 int nat_share_judge(struct nat_change *change);
 

@@ -4,8 +4,8 @@
 
 #include "apply/nat/services/installed.h"
 
-/* Keeps an entry for the next removal; one that is kept already is not kept twice. `list`: sorted,
- * datapath->unowned addresses or the entries of an installed Service. Returns 0 or -ENOMEM. */
+/* Records an entry for the next removal, once. `list`: sorted, datapath->unowned addresses or
+ * the entries of an installed Service. Returns 0 or -ENOMEM. */
 int nat_unowned_keep(nat_entry_list *list, const struct nat_entry *entry);
 
 /* Removes the unowned addresses of the datapath from the map, unless a Service has them by now. */
