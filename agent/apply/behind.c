@@ -2,9 +2,10 @@
 /*
  * The addresses behind a veth; see behind.h.
  *
- * The kernel reads addresses in another namespace for who names it by the number that it has here
- * (IFA_TARGET_NETNSID, Linux 4.20). When a namespace ends, its number goes to the next one; so the
- * veth is read before and after, and what is between counts if its other end is where it was.
+ * The kernel dumps addresses of another namespace for a request that has the namespace's number
+ * (IFA_TARGET_NETNSID, Linux 4.20). When a namespace ends, its number is assigned to the next one;
+ * so the veth is read before and after the dump, and the result is valid if the veth's peer is
+ * still in the same place.
  */
 #include "apply/behind.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Removal of what is ours; see cleanup.h. Announcements go before the guards behind them, and
- * routes to svc0 before svc0.
+ * Removal of what is ours; see cleanup.h. Announcements are removed before the guards behind them,
+ * and routes to svc0 before svc0.
  */
 #include "apply/cleanup.h"
 
@@ -95,7 +95,8 @@ static int remove_rules(struct kernel *kernel, uint32_t *ret_removed, struct fau
     return 0;
 }
 
-/* Others may have what was claimed when its time is over; now is sooner. */
+/* Other nodes may use the claimed addresses when their lifetime ends; removal does not wait for
+ * that. */
 static int remove_addresses(uint32_t *ret_removed, struct faults *faults)
 {
     AUTOSORTED struct sorted kept = SORTED(struct kept_address, kept_address_cmp);
@@ -144,14 +145,14 @@ int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
     return faults_none(faults) ? 0 : -EIO;
 }
 
-/* A folder elsewhere holds no pins of ours: its files are somebody's. */
+/* A folder on another file system holds no pins of ours: its files belong to another program. */
 static bool has_pins(const char *folder)
 {
     struct statfs status;
     return statfs(folder, &status) == 0 && status.f_type == BPF_FS_MAGIC;
 }
 
-/* Takes a number of things that went, or the error that kept them. */
+/* Adds the number of removed objects, or reports the error that prevented it. */
 static uint32_t removed(int r, const char *place, struct faults *faults)
 {
     if (r < 0)
@@ -160,7 +161,7 @@ static uint32_t removed(int r, const char *place, struct faults *faults)
     return r < 0 ? 0 : (uint32_t)r;
 }
 
-/* A kernel without nftables has no table of ours. */
+/* A kernel without nftables does not have our table. */
 int cleanup_firewall(struct cleanup_counts *counts, struct faults *faults)
 {
     CLEANUP(firewall_closep) struct firewall *firewall = NULL;
@@ -173,7 +174,7 @@ int cleanup_firewall(struct cleanup_counts *counts, struct faults *faults)
     return r < 0 ? -EIO : 0;
 }
 
-/* What is pinned of egress. */
+/* The pinned objects of egress. */
 static uint32_t remove_egress(const char *pins, struct faults *faults)
 {
     AUTOFREE char *flows = text_format("%s/egress-flows", pins);

@@ -25,7 +25,7 @@ static bool has_value(const char *key, bool on)
     return setting_read(key, &value) < 0 || (value != 0) == on;
 }
 
-/* The kernel uses the setting of "all" or of the interface. */
+/* The kernel applies the setting of "all" or of the interface. */
 static void read_settings(struct setting_facts *settings)
 {
     settings->forwards_v4 = has_value("net.ipv4.ip_forward", true);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * RTM_GETROUTE for one destination, asked by trace.
+ * RTM_GETROUTE for one destination, used by trace.
  *
- * IPv4 answers a refusing route by the error that a sender would get, IPv6 by the route itself;
- * both come out as its type here. EINVAL is that of a blackhole, and of a source that the kernel
- * does not believe (EXDEV: by rp_filter), which it drops as silently.
+ * For a route that refuses, IPv4 returns the error that a sender would get, IPv6 returns the route
+ * itself; both result in its type here. EINVAL stands for a blackhole, and for a source that fails
+ * the kernel's source validation (EXDEV: by rp_filter), where the packet is dropped silently as
+ * well.
  */
 #include "apply/lookup.h"
 
@@ -115,7 +116,7 @@ static int on_match(const struct nlmsghdr *row, void *context)
     return 0;
 }
 
-/* IPv6 names the table in any case, and takes no flag that asks for it. */
+/* IPv6 always returns the table, and rejects the flag that requests it. */
 int route_matched(struct nl_socket *socket, const struct ip *address, struct route *ret_route)
 {
     const bool v6 = address->family == IP_V6;

@@ -2,9 +2,9 @@
 /*
  * Settings below /proc/sys/net; see settings.h.
  *
- * Of a few of them (forwarding, rp_filter, proxy_neigh) the kernel tells each change, by the index
- * of the interface; of the others, accept_ra and disable_ipv6 among them, it tells nothing. The
- * value is read in both cases: the notification says no more than where to look.
+ * For a few of them (forwarding, rp_filter, proxy_neigh) the kernel sends a notification of each
+ * change, with the index of the interface; for the others, accept_ra and disable_ipv6 among them,
+ * it sends none. The value is read in both cases: the notification only identifies the interface.
  */
 #include "apply/settings.h"
 
@@ -22,7 +22,7 @@
 
 enum {
     VALUE_MAX = 64,
-    NOTED_MAX = 256, /* more are told as all of them */
+    NOTED_MAX = 256, /* more are reported as SETTINGS_OF_ALL */
 };
 
 char *setting_key(const char *family, const char *interface, const char *name)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The source address of the default route, asked of the kernel by the way to an address that only
- * a default route can lead to: one of 240.0.0.0/4 (reserved for ever) or the first of 2000::/3. The
- * kernel chooses as it would for a packet: the route's own source, else by the address of the next
- * hop and the interface.
+ * The source address of the default route, from a route lookup for an address that only a default
+ * route can match: one of 240.0.0.0/4 (reserved for ever) or the first of 2000::/3. The kernel
+ * selects the source as for a packet: the route's own source, else by the address of the next hop
+ * and the interface.
  */
 #include "apply/source.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tunnels that ask each packet's route for their other end (Calico's tunl0), for both sides of
- * egress: a packet that is given to one with a next hop is dropped there (bpf/nat/send.h).
+ * Tunnels that take the remote end from each packet's route (Calico's tunl0), for both sides of
+ * egress: such a tunnel drops a packet that it gets with a next hop (bpf/nat/send.h).
  */
 #include "apply/egress/datapath_inside.h"
 #include "apply/egress/gateway/gateway_inside.h"

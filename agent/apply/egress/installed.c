@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The order of what is in the maps of egress; see installed.h. */
+/* The sort order of the entries in the maps of egress; see installed.h. */
 #include "apply/egress/installed.h"
 
 #include <string.h>

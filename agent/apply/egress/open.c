@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Opening the datapath of egress: the programs, the maps (pinned.h), and what they contain already.
- * Where they are lost, pods' flows are given their gateways anew, which are the same as long as the
- * sets are.
+ * Opens the datapath of egress: the programs, the maps (pinned.h), and their existing contents. If
+ * the maps are lost, gateways are selected again for pods' flows; the result is the same as long as
+ * the sets are the same.
  *
- * Sets that an earlier agent has left have names, and are known again: their gateways keep their
- * places, and flows their gateways. Policies have none: their routes and the pods that use them are
- * read, so that what the first write does not put there again goes with its removals.
+ * Sets of an earlier agent have names, and are recognized: their gateways keep their places, and
+ * flows their gateways. Policies have no names: their routes and the pods that use them are read,
+ * so that the removals of the first write delete everything that is not wanted any more.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -99,7 +99,7 @@ static int adopt_sets(struct egress_datapath *datapath)
     return r;
 }
 
-/* A set without a name is one that a crash has left: nothing points to it any more. */
+/* A set without a name was left by a crash: nothing refers to it any more. */
 static void clear_nameless(struct egress_datapath *datapath)
 {
     for (uint32_t id = 1; id < datapath->set_limit; id++) {

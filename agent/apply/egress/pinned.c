@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pinned maps of the datapaths of egress. libbpf takes over a pinned map of the same shape. One of
- * another shape is from another version of the agent; its pin is removed and its contents are lost.
+ * Pinned maps of the datapaths of egress. libbpf reuses a pinned map of the same layout. One of
+ * another layout is from another version of the agent; its pin is removed and its contents are
+ * lost.
  */
 #include "apply/egress/pinned.h"
 
@@ -28,7 +29,7 @@ static bool is_ours(const struct bpf_map *map)
     return !bpf_map__is_internal(map) && strncmp(bpf_map__name(map), OURS, strlen(OURS)) == 0;
 }
 
-/* Whether a pinned map can be taken over; one that can't is unpinned. */
+/* Whether a pinned map can be reused; otherwise it is unpinned. */
 static int check_pin(const struct bpf_map *map, const char *path)
 {
     struct bpf_map_info info = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the live maps of egress say; see seen.h. All of it is in arrays that are mapped. */
+/* Reads the live maps of egress; see seen.h. All of them are mapped arrays. */
 #include "apply/egress/seen.h"
 
 #include <arpa/inet.h>

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What goes into a twin and comes out of it; see wire.h. The twins write headers without options,
- * and no Ethernet header: what stands in its place is left as it was.
- *
- * This is the one file of the agent that knows the tunnel's wire format, which is FoU. The two IP
- * headers come from nat_packet_build(), and the outer one is told that it has a load.
+ * Parses the output packet of a twin; see wire.h. The twins write headers without options, and no
+ * Ethernet header: the bytes in its place are unchanged.
  */
 #include "apply/egress/wire.h"
 
@@ -30,7 +27,7 @@ static uint16_t read_port(const uint8_t *at)
     return ntohs(port);
 }
 
-/* Returns the size of the header; 0: it is none. */
+/* Returns the size of the header; 0: it is no valid header. */
 static size_t read_head(const uint8_t *head, size_t size, struct egress_wire *wire,
                         uint8_t *ret_protocol)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads and writes our table of nftables; see firewall.h. table.c says what is in it.
+ * Reads and writes our nftables table; see firewall.h. table.c describes its contents.
  *
- * By netlink and not by libnftables: what changes are elements, and they are one message here; a
+ * This uses netlink and not libnftables: changes consist of elements, which are one message here; a
  * command of libnftables is text that is parsed, evaluated against a dump of the whole ruleset, and
- * ends the process where memory fails. The rules are few and fixed.
+ * exits the process if an allocation fails. The rules are few and fixed.
  *
- * Whether the rules are the wanted ones is told by the table's comment, which names mode, mark and
- * layout, and by their number. A change by somebody else's hand is heard (NFNLGRP_NFTABLES): each
- * notification names the port of who made it.
+ * The table's comment, which has mode, mark and layout, and the number of rules show whether the
+ * rules are the wanted ones. Notifications (NFNLGRP_NFTABLES) report changes by other programs:
+ * each has the port id of the sender.
  */
 #include "apply/firewall/firewall.h"
 
@@ -27,7 +27,7 @@
 
 struct firewall {
     struct nl_socket *requests, *news;
-    bool foreign; /* heard, and not told yet */
+    bool foreign; /* notified, and not reported yet */
 };
 
 void firewall_sets_done(struct firewall_sets *sets)
@@ -69,7 +69,7 @@ int firewall_fd(const struct firewall *firewall)
 
 static bool is_ours(const struct nlmsghdr *row)
 {
-    /* In messages of tables, chains, rules, sets and elements alike the first attribute. */
+    /* In messages of tables, chains, rules, sets and elements alike, the first attribute. */
     return nft_family(row) == NFPROTO_INET &&
            strcmp(nft_text(nft_attribute(row, NFTA_TABLE_NAME)), OURS_NFTABLES_TABLE) == 0;
 }
@@ -194,7 +194,7 @@ static int read_rules(struct firewall *firewall, struct seen *seen)
     return nl_dump(firewall->requests, &request, on_rule, NULL, seen);
 }
 
-/* A set that is not there: somebody has removed it, or the mode has none. */
+/* The set does not exist: another program has removed it, or the mode has none. */
 static int read_sets(struct firewall *firewall, struct seen *seen, struct firewall_sets *sets)
 {
     for (seen->set = 0; seen->set < FIREWALL_SETS; seen->set++) {
@@ -278,7 +278,7 @@ int firewall_find_drop(struct firewall *firewall, char *buffer, size_t size)
 
 #define AUTOBATCH CLEANUP(nft_done)
 
-/* The table that is to be deleted has to be there: so it is made first if it is not. */
+/* A table must exist to be deleted: so it is created first if it does not. */
 int firewall_replace(struct firewall *firewall, const struct firewall_rules *rules,
                      const struct firewall_sets *sets, struct nl_result *result)
 {

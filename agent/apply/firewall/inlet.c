@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See inlet.h. Chains and rules are copied out of two dumps and then followed; the elements of a
- * set are read when a rule asks for them. A ruleset that changes meanwhile is read as it comes: it
- * is looked at for a person, once.
+ * See inlet.h. Chains and rules are copied from two dumps and then evaluated; the elements of a set
+ * are read when a rule looks them up. A ruleset that changes meanwhile may be read in part in
+ * either state: the check is a single one, for an operator.
  *
- * An accept ends its base chain alone, a drop is final: each base chain is followed by itself.
+ * An accept ends only its base chain, a drop is final: each base chain is evaluated separately.
  */
 #include "apply/firewall/inlet.h"
 
@@ -141,11 +141,11 @@ int inlet_open(struct inlet **ret_inlet)
 
 /* ---- Sets ---- */
 
-/* A search; the elements come in no order. */
+/* A lookup; the elements are in no order. */
 struct search {
     const void *key;
     size_t size;
-    uint8_t best[KEY_MAX]; /* the largest one that is not above */
+    uint8_t best[KEY_MAX]; /* the largest one that is not greater */
     bool found, exact, is_end, intervals, others;
     bool has_verdict;
     int32_t verdict;
@@ -189,9 +189,9 @@ static int on_elements(const struct nlmsghdr *row, void *context)
     return 0;
 }
 
-/* ---- Following ---- */
+/* ---- Evaluation ---- */
 
-/* A way through one base chain. */
+/* An evaluation of one base chain. */
 struct path {
     struct inlet *inlet;
     const struct inlet_packet *packet;
@@ -221,7 +221,7 @@ enum outcome { GOES_ON, LET_IN, DROPPED };
 
 static enum outcome follow(struct path *path, const char *chain, int depth);
 
-/* A jump, or an end. What only may be met drops nothing, and may let in. */
+/* A jump, or a final verdict. A rule that only may match drops nothing, and may accept. */
 static enum outcome take_step(struct path *path, const struct inlet_step *step, int depth)
 {
     enum outcome outcome = GOES_ON;

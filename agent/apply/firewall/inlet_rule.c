@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See inlet_rule.h. A rule is a line of expressions: some load a register, some compare it and
- * end the line, some say what becomes of the packet. A register is known or not; what is not known
- * compares as "maybe". Expressions that are not in the table below make all registers unknown.
+ * See inlet_rule.h. A rule is a list of expressions: some load a register, some compare it and may
+ * end the rule, some set the verdict. A register is known or not; a comparison with an unknown one
+ * is "maybe". Expressions that are not in the table below make all registers unknown.
  *
- * iptables-nft writes some of its matches as those of xtables, whose structs the kernel passes on.
+ * iptables-nft writes some of its matches as xtables matches, whose structs the kernel returns
+ * unchanged.
  */
 #include "apply/firewall/inlet_rule.h"
 
@@ -69,7 +70,7 @@ static void require(struct asking *asking, enum inlet_answer given)
     asking->step.matches = MIN(asking->step.matches, given);
 }
 
-/* ---- What loads a register ---- */
+/* ---- Expressions that load a register ---- */
 
 static void do_meta(struct asking *asking, const struct nlattr *data)
 {
@@ -91,7 +92,8 @@ static void do_meta(struct asking *asking, const struct nlattr *data)
     }
 }
 
-/* The protocol's place in the headers of IPv4 and IPv6, and the port's in TCP's and UDP's. */
+/* The offset of the protocol in the headers of IPv4 and IPv6, and of the port in those of TCP
+ * and UDP. */
 static void do_payload(struct asking *asking, const struct nlattr *data)
 {
     const struct inlet_packet *packet = asking->asker->packet;
@@ -149,7 +151,7 @@ static void do_bitwise(struct asking *asking, const struct nlattr *data)
         to->bytes[i] = (from.bytes[i] & mask[i]) ^ flip[i];
 }
 
-/* ---- What ends the line ---- */
+/* ---- Expressions that end the rule ---- */
 
 static bool holds(uint32_t op, int order)
 {
@@ -314,7 +316,7 @@ static void do_match(struct asking *asking, const struct nlattr *data)
     require(asking, INLET_MAYBE);
 }
 
-/* ---- What becomes of the packet ---- */
+/* ---- Verdicts ---- */
 
 static void decide(struct asking *asking, int32_t verdict)
 {

@@ -47,7 +47,7 @@
 #include "base/ours.h"
 
 enum {
-    LAYOUT = 1, /* of rules and sets: raised with each change of them */
+    LAYOUT = 1, /* of rules and sets: incremented with each change of them */
     TABLE_COMMENT = 0,
     SET_COMMENT = 7,
     TYPE_V4 = 7, /* nft's numbers of types */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The programs of the clients' side, for who attaches them (nat/hooks/hooks.h).
+ * The programs of the clients' side, for attaching them (nat/hooks/hooks.h).
  *
  * Uplinks without Ethernet headers have the guard, from an object of its own (bpf/packet/start.h):
- * it is loaded when the first such uplink is met. Pods behind such interfaces can't be clients:
- * their programs hand packets to other devices as they are.
+ * it is loaded for the first such uplink. Pods behind such interfaces can't be clients: their
+ * programs hand packets to other devices unchanged.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

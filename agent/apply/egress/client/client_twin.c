@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs the clients' twin; see client_twin.h. It is the same program, loaded once more when the
- * first question comes, with the maps of the one that carries packets. Its scratch room is its own.
+ * Runs the clients' twin; see client_twin.h. It is the same program, loaded a second time at the
+ * first call, with the maps of the program that handles packets. Only its scratch map is separate.
  */
 #include "apply/egress/client/client_twin.h"
 
@@ -44,7 +44,7 @@ static int load(struct egress_datapath *datapath)
     return 0;
 }
 
-/* The bits of a prefix of the trie, as those of an address. */
+/* The prefix length of the trie, as that of an address. */
 static int bits_of(uint32_t bits, uint8_t family)
 {
     uint32_t front = family == IP_V4 ? POLICY_BITS + FAMILY_BITS : POLICY_BITS;

@@ -2,11 +2,11 @@
 /*
  * Policies in a map; see policies.h.
  *
- * A policy is known by its content, and has a number in the map. Numbers are given out in turn, so
- * that a program which has just read one never finds another policy's routes under it. Policies
- * have no names there: what an earlier agent has left goes with the first removals.
+ * A policy is identified by its content, and has a number in the map. Numbers are allocated in
+ * turn, so that a program which has just read one never finds another policy's routes under it.
+ * Policies have no names in the map: those of an earlier agent are removed with the first removals.
  *
- * A full map stops nobody but those whose routes have no place: their policies are partial.
+ * A full map affects only policies whose routes did not fit: these policies are partial.
  */
 #include "apply/egress/client/policies.h"
 
@@ -109,7 +109,7 @@ static void mark_partial(struct egress_policies *policies, uint32_t id)
         policy->partial |= policy->id == id;
 }
 
-/* Gives every wanted policy that has none a number. Returns 0 or -ENOMEM. */
+/* Allocates a number for every wanted policy that has none. Returns 0 or -ENOMEM. */
 static int number_all(struct egress_policies *policies, const struct sorted *wanted)
 {
     sorted_each(struct egress_policy *, policy, wanted) {
@@ -172,7 +172,7 @@ static int remove_route(struct egress_policies *policies, const struct egress_ro
     return 0;
 }
 
-/* All routes that are wanted, sorted. Returns 0 or -ENOMEM. */
+/* All wanted routes, sorted. Returns 0 or -ENOMEM. */
 static int list_routes(struct egress_policies *policies, const struct egress_destinations *wanted,
                        struct sorted *ret_routes)
 {

@@ -25,7 +25,7 @@ int egress_ports_adopt(struct egress_datapath *datapath)
     return r;
 }
 
-/* Returns 1 if the map was written, 0 if it was right, or -errno. */
+/* Returns 1 if the map was written, 0 if it was correct, or -errno. */
 static int put_port(struct egress_datapath *datapath, const struct egress_port *port)
 {
     const struct egress_port *known = sorted_find(&datapath->bridges, port);

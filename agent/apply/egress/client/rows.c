@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pods in the maps of egress, and the order in which all of them are written: what is wanted is
- * compared with what is there, and the difference is written.
+ * Pods in the maps of egress, and the order in which all maps are written: the wanted contents are
+ * compared with the maps, and the difference is written.
  *
- * A pod is pointed to a policy when all routes of that policy are there (policies.h); a policy that
- * no pod has any more loses its routes afterwards. So no packet of a pod meets a policy by halves.
+ * A pod refers to a policy once all routes of that policy are in the map (policies.h); a policy to
+ * which no pod refers any more loses its routes afterwards. So no packet of a pod meets an
+ * incomplete policy.
  *
- * A pod that waits for an Egress, or whose policy has no place in the maps, is held: it may speak
- * to the cluster only. One that has got its policy since a gateway learned of clients last is new:
- * that gateway does not know it.
+ * A pod that waits for an Egress, or whose policy does not fit into the maps, is held: it may only
+ * reach the cluster. A pod that got its policy after a gateway last learned of clients is new: that
+ * gateway does not know the pod.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -28,7 +29,7 @@
 
 /* ---- pods ---- */
 
-/* What programs have learned of the pod stays. */
+/* State that programs have learned of the pod is kept. */
 static int put_pod(struct egress_datapath *datapath, const struct egress_installed_pod *pod)
 {
     const struct nat_addr addr = nat_addr_of(&pod->address);
@@ -39,13 +40,13 @@ static int put_pod(struct egress_datapath *datapath, const struct egress_install
     value.check = nat_check(&addr, 0);
     value.port = pod->port;
     if (pod->port)
-        value.ifindex = pod->port; /* whoever spoke first */
+        value.ifindex = pod->port; /* the one that sent first */
     if (bpf_map_update_elem(datapath->fds[EGRESS_MAP_PODS], &addr, &value, BPF_ANY) < 0)
         return -errno;
     return sorted_put(&datapath->pods, pod);
 }
 
-/* Since when a pod has the policy that it is given now. */
+/* The time since which a pod has its current policy. */
 static int64_t since_of(const struct egress_installed_pod *installed, uint32_t policy)
 {
     if (!installed)
@@ -85,7 +86,7 @@ static bool is_held(const struct egress_datapath *datapath, const struct egress_
            (pod->policy.waiting || egress_policy_is_partial(&datapath->policies, &pod->policy));
 }
 
-/* Returns 1 if the map was written, 0 if it was right, or -errno. */
+/* Returns 1 if the map was written, 0 if it was correct, or -errno. */
 static int write_pod(struct egress_datapath *datapath, const struct egress_pod *pod)
 {
     struct egress_installed_pod wanted = {
@@ -145,7 +146,7 @@ static int drop_pods(struct egress_datapath *datapath, const struct sorted *pods
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- all maps ---- */
 
 static struct egress_destinations destinations_of(const struct egress_wanted *wanted)
 {
@@ -198,7 +199,7 @@ static bool is_crowded(const struct egress_datapath *datapath)
     return datapath->sets_left || egress_policies_partial(&datapath->policies);
 }
 
-/* What is written goes on, whatever has found no place beside it. */
+/* What is written takes effect, even if other entries did not fit. */
 static void tell_crowd(const struct egress_datapath *datapath, struct faults *faults)
 {
     const uint32_t partial = egress_policies_partial(&datapath->policies);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The map of interfaces that were seen; see seen_links.h. The kernel gives the number of an
- * interface that is gone to no other one, until it has counted through all.
+ * The map of interfaces that were seen; see seen_links.h. The kernel reuses the index of a deleted
+ * interface only after its counter has wrapped around.
  */
 #include "apply/egress/client/seen_links.h"
 
@@ -32,7 +32,7 @@ int egress_seen_adopt(struct egress_datapath *datapath)
     return r;
 }
 
-/* Enters those that the map lacks. Returns how many, or -errno. */
+/* Adds those that the map lacks. Returns their number, or -errno. */
 static int enter(struct egress_datapath *datapath, const struct sorted *seen)
 {
     const uint32_t one = 1;

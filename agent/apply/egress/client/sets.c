@@ -3,10 +3,10 @@
  * Sets of gateways in the maps.
  *
  * Each set has room for EGRESS_SET_MAX gateways, and a gateway keeps its place as long as it is in
- * the set, since flows name it by its place. A place is filled in three steps that a program may
- * see in between: the word is zero, the address is written, the word is written with a generation
- * that the place never had. So a flow of a gateway that is gone never goes to the one that has its
- * place now.
+ * the set, since flows identify it by its place. A place is written in three steps, and a program
+ * may run between them: the word is set to zero, the address is written, the word is written with a
+ * generation that the place never had. So a flow of a removed gateway never uses the gateway that
+ * has its place now.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -44,14 +44,14 @@ static uint64_t state_word(const struct egress_gateway *gateway)
            (gateway->answers ? EGRESS_GATEWAY_ANSWERS : 0);
 }
 
-/* One that is silent keeps its place, so that flows that have not spoken in the meantime go on when
- * it is back, and so that the next agent knows. */
+/* A silent gateway keeps its place, so that flows without packets in the meantime continue when
+ * it is back, and so that the next agent knows its state. */
 static bool has_no_place(enum egress_gateway_state state)
 {
     return state == EGRESS_AWAY || state == EGRESS_WITHDRAWN;
 }
 
-/* NULL: it shall have no place. */
+/* NULL: it gets no place. */
 static const struct egress_gateway *find_gateway(const struct egress_set *set, const struct ip *ip)
 {
     vec_each(const struct egress_gateway, gateway, &set->gateways) {
@@ -61,7 +61,7 @@ static const struct egress_gateway *find_gateway(const struct egress_set *set, c
     return NULL;
 }
 
-/* Places of gateways that are gone are freed; those that stay get their state. */
+/* Frees the places of gateways that are gone; updates the state of the others. */
 static int keep_places(struct egress_gateway_value *places, const struct egress_set *set)
 {
     int written = 0;
@@ -89,7 +89,7 @@ static bool has_place(const struct egress_gateway_value *places, const struct na
     return false;
 }
 
-/* A stale gateway that is new in the set knows none of its pods, and waits. */
+/* A stale gateway that is new in the set knows none of its pods, and gets no flows yet. */
 static int add_places(struct egress_datapath *datapath, struct egress_gateway_value *places,
                       const struct egress_set *set)
 {
@@ -103,7 +103,7 @@ static int add_places(struct egress_datapath *datapath, struct egress_gateway_va
         while (i < EGRESS_SET_MAX && places[i].word)
             i++;
         if (i == EGRESS_SET_MAX)
-            break; /* the planner wants no more than there are */
+            break; /* the planner wants at most this many */
         places[i].addr = addr;
         places[i].packets = 0;
         datapath->generation = datapath->generation + 1 ? datapath->generation + 1 : 1;
@@ -142,7 +142,7 @@ static uint64_t word_of(const struct egress_gateway_value *places, const struct 
            (set->family == IP_V6 ? EGRESS_SET_V6 : 0) | count << EGRESS_SET_COUNT_SHIFT;
 }
 
-/* An id that no set has, from behind the one that was given out last. 0: all are in use. */
+/* An id that no set has, searched from after the last allocated one. 0: all are in use. */
 static uint32_t new_id(struct egress_datapath *datapath)
 {
     for (uint32_t tries = 1; tries < datapath->set_limit; tries++) {
@@ -154,7 +154,7 @@ static uint32_t new_id(struct egress_datapath *datapath)
     return 0;
 }
 
-/* Gives a set an id, and writes its name. Returns 0 or -errno. */
+/* Allocates an id for a set, and writes its name. Returns 0 or -errno. */
 static int begin_set(struct egress_datapath *datapath, const struct egress_set *set,
                      uint32_t *ret_id)
 {

@@ -2,9 +2,9 @@
 /*
  * Blocks of source ports; see blocks.h.
  *
- * The word of a block says whose it is and since when, so that a line may come some seconds late.
- * Each agent tells once of all blocks that it finds given: a journal that was begun anew has what
- * is needed, and one that lasts has some lines twice.
+ * The word of a block has its owner and the time of allocation, so a log line may be some seconds
+ * late. Each agent logs once all blocks that it finds allocated: a new journal is then complete,
+ * and an existing one has some lines twice.
  */
 #include "apply/egress/gateway/blocks.h"
 
@@ -66,9 +66,9 @@ void egress_gate_tell_blocks(struct egress_gate *gate)
         if (word == gate->told[number])
             continue;
         const struct installed_client *client = client_of(gate, (uint32_t)(word >> 32));
-        if (word && !client) /* taken as its client went, or of an agent that died just then */
+        if (word && !client) /* allocated while its client was removed, or while an agent exited */
             __atomic_store_n(&gate->blocks[number], 0, __ATOMIC_RELEASE);
-        if (!client || !client->pod) /* an earlier agent's, who is named soon, or goes */
+        if (!client || !client->pod) /* of an earlier agent: it gets its name soon, or is removed */
             continue;
         tell(gate, &event_ports_given, number, word, client);
         gate->told[number] = word;

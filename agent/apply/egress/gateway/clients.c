@@ -2,10 +2,10 @@
 /*
  * The clients of a gateway in its maps; see clients.h.
  *
- * A client has an id, which names its blocks of ports and its flows. A client that goes takes its
- * flows along: its address may be another pod's soon, who must not get the answers. That costs the
- * same however many flows there are: another generation of the id (egress_abi.h). Then its blocks
- * are free. An id is given out again only after all others.
+ * A client has an id, which identifies its blocks of ports and its flows. When a client is removed,
+ * its flows end: its address may soon belong to another pod, which must not get the replies. That
+ * has the same cost for any number of flows: the id gets another generation (egress_abi.h). Then
+ * its blocks are freed. An id is allocated again only after all others.
  */
 #include "apply/egress/gateway/clients.h"
 
@@ -75,7 +75,7 @@ static uint32_t new_id(struct egress_gate *gate)
     return 0;
 }
 
-/* Takes over what the client's pod is called. */
+/* Adopts the name of the client's pod. */
 static int name_client(struct installed_client *installed, const struct egress_client *client)
 {
     char *pod = text_format("%s/%s", client->namespace, client->name);
@@ -102,13 +102,13 @@ static void end_generation(struct egress_gate *gate, uint32_t id)
 /* The row of an id whose new client has no ports and, by its generation, no flows. */
 static void begin_row(struct egress_gate *gate, uint32_t id)
 {
-    end_generation(gate, id); /* an earlier agent may have died before it did that */
+    end_generation(gate, id); /* an earlier agent may have exited before it did that */
     const uint32_t generation = gate->ports[id].generation;
     gate->ports[id] = (struct egress_ports_value){ .generation = generation };
     __atomic_store_n(&gate->ports[id].generation, generation + 1, __ATOMIC_SEQ_CST);
 }
 
-/* A fresh id, with no flows and no ports. */
+/* A newly allocated id, with no flows and no ports. */
 static int give_id(struct egress_gate *gate, struct installed_client *client)
 {
     const struct nat_addr addr = nat_addr_of(&client->address);
@@ -159,8 +159,8 @@ static bool had_blocks(const struct egress_gate *gate, const installed_client_li
     return false;
 }
 
-/* Takes the blocks from those who are no clients any more, under these ids. Returns how many
- * clients that are. */
+/* Releases the blocks of clients that were removed, under these ids. Returns the number of these
+ * clients. */
 static int end(struct egress_gate *gate, installed_client_list *gone)
 {
     if (had_blocks(gate, gone)) {
@@ -185,7 +185,7 @@ static const struct egress_client *find_client(const struct sorted *clients,
     return found ? *found : NULL;
 }
 
-/* The program knows it no more, and follows its flows no more; its blocks are to be freed. */
+/* The program does not find the client and its flows any more; its blocks are still to be freed. */
 static int remove_client(struct egress_gate *gate, const struct installed_client *client,
                          installed_client_list *gone)
 {
@@ -210,7 +210,7 @@ static int remove_clients(struct egress_gate *gate, const struct sorted *clients
         const struct installed_client *client = sorted_at(&gate->clients, i);
         r = find_client(clients, &client->address) ? 0 : remove_client(gate, client, &gone);
     }
-    int ended = end(gate, &gone); /* also of those who were reached before an error */
+    int ended = end(gate, &gone); /* also of clients that were processed before an error */
     return r < 0 ? r : ended;
 }
 
@@ -236,8 +236,8 @@ static bool has_other_blocks(const struct egress_gate *gate, const struct egress
     return false;
 }
 
-/* Gives the client another id, and notes the old one, whose blocks are to be freed. In this order,
- * or the program makes new flows under the old one meanwhile. */
+/* Gives the client another id, and records the old one, whose blocks are to be freed. This order
+ * is required: otherwise the program adds flows under the old id meanwhile. */
 static int renew(struct egress_gate *gate, struct installed_client *client,
                  installed_client_list *gone)
 {
@@ -268,7 +268,7 @@ int egress_clients_lay_out(struct egress_gate *gate, const struct egress_layout 
     return r < 0 ? r : ended;
 }
 
-/* Returns whether the client has another policy from now on. */
+/* Returns whether the client's policy has changed. */
 static bool set_policy(struct egress_gate *gate, struct installed_client *installed,
                        const struct egress_client *client)
 {
@@ -281,7 +281,7 @@ static bool set_policy(struct egress_gate *gate, struct installed_client *instal
     return true;
 }
 
-/* Returns how many clients came, or have another policy, or -errno. */
+/* Returns how many clients were added or have another policy, or -errno. */
 static int write_client(struct egress_gate *gate, const struct egress_client *client)
 {
     const struct installed_client key = { .address = client->address };

@@ -2,9 +2,9 @@
 /*
  * The datapath of a gateway; see gateway.h.
  *
- * The program follows the settings at once. Where ports or an address are others from now on, the
- * clients that had them begin anew (clients.h): no flow goes on under an address that is not the
- * gateway's any more, and no block is told with ports that it does not have.
+ * The program applies the settings at once. Where ports or an address have changed, the clients
+ * that had them start again (clients.h): no flow continues with an address that is not the
+ * gateway's any more, and no block is logged with ports that it does not have.
  */
 #include "apply/egress/gateway/clients.h"
 #include "apply/egress/gateway/gateway_inside.h"
@@ -79,7 +79,7 @@ static char *folder_of(const char *pins)
     return text_format("%s/egress-gateway-%d", pins, EGRESS_LAYOUT);
 }
 
-/* A gateway has no sets: a destination is taken, or it is not. */
+/* A gateway has no sets: a destination is either accepted or not. */
 static uint32_t any_set(const void *context, const char *egress, uint8_t family)
 {
     (void)context;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The programs of a gateway, for who attaches them (nat/hooks/hooks.h) or asks the twin.
+ * The programs of a gateway, for attaching them (nat/hooks/hooks.h) or running the twin.
  *
  * Uplinks without Ethernet headers have a program from an object of its own (bpf/packet/start.h),
- * with the same maps. It is loaded when the first such uplink is met. The twin is asked on an
- * uplink with headers in any case: what it is asked depends on addresses and routes alone.
+ * with the same maps. It is loaded for the first such uplink. The twin always runs as on an uplink
+ * with headers: its result depends on addresses and routes alone.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

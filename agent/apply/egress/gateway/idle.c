@@ -2,17 +2,18 @@
 /*
  * Blocks without flows; see idle.h.
  *
- * A flow is in the table until its timeout is over, and each round of the sweep marks the blocks
- * that flows have ports of. A block that was idle for REST_MS is taken out of its client's row, so
- * that no search finds it; and freed after one more whole round without a flow, since a search that
- * was under way may have made one.
+ * A flow is in the table until its timeout ends, and each round of the sweep marks the blocks whose
+ * ports flows use. A block that was idle for REST_MS is removed from its client's row, so that no
+ * search finds it. It is freed after one more whole round without a flow, since a search that was
+ * in progress may have added one.
  *
- * The row is a list without gaps to which programs append at any time: first the count goes up,
- * then the number is written. So a block is taken out by putting the last one into its place; then
- * the count goes down, if no program has moved it meanwhile. A number that stands twice for a
- * moment, or not at all, costs searches nothing but a try.
+ * The row is a list without gaps to which programs append at any time: first they increment the
+ * count, then they write the number. So a block is removed by writing the last one into its place;
+ * then the count is decremented, unless a program has changed it meanwhile. A number that is in the
+ * row twice for a moment, or not at all, costs searches only one more attempt.
  *
- * A block that has an owner whose row has it not was left by an agent that died in between.
+ * A block that has an owner but is not in the owner's row was left by an agent that exited in
+ * between.
  */
 #include "apply/egress/gateway/idle.h"
 
@@ -28,8 +29,8 @@
 enum { REST_MS = 10 * 1000 };
 
 struct egress_idle {
-    uint64_t word;    /* of whom the rest is true */
-    int64_t since_ms; /* monotonic: the end of the first round without a flow; 0: it has some */
+    uint64_t word;    /* the owner for which the other fields are valid */
+    int64_t since_ms; /* monotonic: the end of the first round without a flow; 0: it has flows */
     bool used;        /* in this round, or in one that failed */
 };
 
@@ -48,7 +49,7 @@ static void note_flow(void *context, const struct nat_tuple *reply)
         gate->idle[number].used = true;
 }
 
-/* The index of a block in its client's row; -1: it is not there. */
+/* The index of a block in its client's row; -1: it is not in the row. */
 static int index_of(const struct egress_ports_value *ports, uint32_t number)
 {
     for (int i = 0; i < EGRESS_BLOCKS_MAX; i++) {
@@ -58,7 +59,7 @@ static int index_of(const struct egress_ports_value *ports, uint32_t number)
     return -1;
 }
 
-/* Takes the block at `index` out of a client's row. False: a program is appending just now. */
+/* Removes the block at `index` from a client's row. False: a program is appending just now. */
 static bool take_out(struct egress_ports_value *ports, uint32_t index)
 {
     uint32_t count = __atomic_load_n(&ports->count, __ATOMIC_ACQUIRE);
@@ -79,7 +80,7 @@ static bool take_out(struct egress_ports_value *ports, uint32_t index)
     return true;
 }
 
-/* A block without a flow in this round, nor in one before. */
+/* A block without a flow in this round, and in the previous one. */
 static void end_idle(struct egress_gate *gate, uint32_t number, int64_t now_ms)
 {
     struct egress_idle *idle = &gate->idle[number];

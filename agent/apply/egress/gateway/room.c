@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether a gateway has room for what it refused for want of it; see room.h. As for Services
- * (apply/nat/flows/room.h) the program counts the refusals, and the room may be there again while
- * no client comes. A client that is gone lacks nothing.
+ * Whether a gateway has room again for connections that it refused; see room.h. As for Services
+ * (apply/nat/flows/room.h), the program counts the refusals, and there may be room again without
+ * any new connection. A client that was removed needs no room.
  */
 #include "apply/egress/gateway/room.h"
 
@@ -16,7 +16,7 @@
 
 enum { PORTS_AT_ONCE = 2048 };
 
-/* A block that the program would give to a client of this family. */
+/* A block that the program would allocate to a client of this family. */
 static bool has_free_block(const struct egress_gate *gate, int family)
 {
     const struct egress_layout *layout = &gate->layout;
@@ -70,7 +70,7 @@ static enum nat_room find_port(const struct egress_gate *gate,
     return end < count ? NAT_ROOM_NOT_KNOWN : NAT_ROOM_NONE;
 }
 
-/* A client's room: a block that it may still have, or a port of its own. */
+/* Whether a client has room: a block that it may still get, or a free port of its own. */
 static enum nat_room find_for_client(const struct egress_gate *gate,
                                      const struct packet_seen *refused, uint32_t *at)
 {

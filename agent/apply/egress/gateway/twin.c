@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs a gateway's twin; see twin.h. The packet is in a tunnel, as a client's node wraps it.
+ * Runs a gateway's twin; see twin.h. The packet is in FoU, as a client's node encapsulates it:
+ * nat_packet_build() writes the two IP headers, and the length of the outer one is adjusted to its
+ * payload.
  */
 #include "apply/egress/gateway/twin.h"
 
