@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * rtnetlink messages into values.
+ * Decodes rtnetlink messages into values.
  *
- * What the kernel tells in two ways is made one here. An IPv6 route of type blackhole,
- * unreachable, prohibit or throw has the loopback as its device, an IPv4 one has none: both have
- * none for us, so that wanted and actual routes compare. Routes with several next hops, or with a
- * next hop object, have no device either.
+ * Differences between IPv4 and IPv6 are removed here. An IPv6 route of type blackhole, unreachable,
+ * prohibit or throw has the loopback as its device, an IPv4 one has none: both have none for us, so
+ * that wanted and actual routes are comparable. Routes with several next hops, or with a next hop
+ * object, have no device either.
  *
- * Left out are routes with a TOS (IPv4) or a source prefix (IPv6): they stand in slots of their
- * own, beside ours, and BIRD learns neither. Left out are addresses that can't be anybody's
- * service (ip_is_special()): loopback and link-local.
+ * Routes with a TOS (IPv4) or a source prefix (IPv6) are ignored: they have slots different from
+ * ours, and BIRD learns neither. Addresses that can't be a service address (ip_is_special()) are
+ * ignored: loopback and link-local.
  */
 #include "apply/mirror/decode.h"
 
@@ -27,7 +27,7 @@ bool route_forwards(const struct route *route)
            route->type != RTN_PROHIBIT && route->type != RTN_THROW;
 }
 
-/* 0 for what is neither IPv4 nor IPv6 (multicast routing has families of its own). */
+/* Returns 0 for all but IPv4 and IPv6 (multicast routing has families of its own). */
 static uint8_t family_of(uint8_t address_family)
 {
     return address_family == AF_INET ? IP_V4 : address_family == AF_INET6 ? IP_V6 : IP_NONE;
@@ -88,8 +88,8 @@ bool decode_route(const struct nlmsghdr *message, struct route *ret_route)
 }
 
 /*
- * True if the rule says more than struct rule can hold. The kernel sends a selector only where one
- * is set, so an attribute that we don't know, be it of a later kernel, is one more selector.
+ * True if the rule has more selectors than struct rule can hold. The kernel sends a selector only
+ * where one is set, so an unknown attribute, possibly of a later kernel, is a further selector.
  */
 static bool has_more(const struct nlmsghdr *message, const struct fib_rule_hdr *fixed)
 {
@@ -105,7 +105,7 @@ static bool has_more(const struct nlmsghdr *message, const struct fib_rule_hdr *
         case FRA_PROTOCOL:
         case FRA_PAD:
             break;
-        case FRA_SUPPRESS_PREFIXLEN: /* always there; -1 is none */
+        case FRA_SUPPRESS_PREFIXLEN: /* always present; -1 is none */
             if (mnl_attr_get_payload_len(it) != sizeof(uint32_t) ||
                 mnl_attr_get_u32(it) != UINT32_MAX)
                 return true;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Dumps of routes, rules and addresses, called by kernel.c at start and whenever notifications do
- * not tell the whole story.
+ * Dumps of routes, rules and addresses, called by kernel.c at start and whenever notifications are
+ * incomplete.
  *
- * A dump is filtered by the kernel (strict checking): by table, and in main, which may hold a
- * million routes of BGP, by protocol number or type; addresses by interface. Rows are filtered once
- * more here, as notifications are. A table that has never had a route is ENOENT, which is an empty
- * table.
+ * The kernel filters a dump (strict checking): by table, and in main, which may hold a million
+ * routes of BGP, by protocol number or type; addresses by interface. Rows are filtered again here,
+ * as notifications are. A table that has never had a route results in ENOENT, which is treated as
+ * an empty table.
  */
 #include "apply/mirror/dump.h"
 
@@ -26,12 +26,12 @@
 
 static const uint8_t families[] = { AF_INET, AF_INET6 };
 
-/* Rows as they come, of the type that `table` describes. */
+/* Rows in the order of arrival, of the type that `table` describes. */
 struct dump {
     struct sorted table; /* empty until finish(); its item size and order */
     void *rows;
     size_t count, capacity;
-    size_t start; /* where the request that runs now began */
+    size_t start; /* start of the rows of the current request */
     const struct kernel_scope *scope;
 };
 
@@ -63,7 +63,7 @@ static int run(struct nl_socket *socket, struct nl_request *request, nl_row_fn o
     return nl_dump(socket, request, on_row, restart, dump);
 }
 
-/* Sorts what was read into the table; equal rows become one. */
+/* Sorts the rows into the table; duplicates are removed. */
 static int finish(struct dump *dump)
 {
     AUTOFREE struct sorted_change *changes = calloc(MAX(dump->count, (size_t)1), sizeof(*changes));

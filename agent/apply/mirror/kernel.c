@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The mirror of the kernel's tables, and what others did to it.
+ * The mirror of the kernel's tables, and the changes that other programs made to them.
  *
- * Two sockets: requests (dumps and writes) and notifications. The kernel names in each
- * notification the port that asked for the change; ours is the request socket's, opened first, so
- * that its port is our process id, as with other tools.
+ * Two sockets: requests (dumps and writes) and notifications. Each notification has the port id of
+ * the socket that requested the change; ours is the request socket's, opened first, so that its
+ * port is our process id, as with other tools.
  *
  * Routes and links follow their notifications (replay.c, links.c). Rules and addresses are few and
- * change rarely: any change dumps them anew, which also keeps a network that two interfaces share.
- * Part of the truth is never notified, and ends in a dump as well:
+ * change rarely: any change dumps them again, which also keeps a network that two interfaces share.
+ * Some changes are not notified, and need a dump:
  *
  * - notifications lost, because our buffer was full (ENOBUFS);
- * - routes that the kernel drops without a word with a link, an address or a next hop object that
- *   they need (loss.h): guards that lead to svc0, and foreign ones;
- * - what replay.c finds doubtful, and any change while two of the kernel's routes look alike to us
- *   (an IPv6 replace among several can make such twins): one may go, and the other stay.
+ * - routes that the kernel deletes without a notification with a link, an address or a next hop
+ *   object that they need (loss.h): guards that lead to svc0, and foreign ones;
+ * - what replay.c finds doubtful, and any change while two of the kernel's routes are equal for us
+ *   (an IPv6 replace among several can make such twins): one may be deleted, and the other kept.
  *
- * A dump starts with the queue emptied. What is notified while it runs is played onto its result
- * afterwards; a slot's last event says how it ends, so playing an event twice does no harm.
+ * A dump starts with an empty queue. Notifications that arrive meanwhile are applied to its result;
+ * a slot's last event is its final state, so applying an event twice does no harm.
  */
 #include "apply/mirror/kernel.h"
 
@@ -43,7 +43,7 @@
 
 enum { WRITE_CHUNK = 4096 };
 
-/* Parts of the mirror that notifications do not tell any more. */
+/* Parts of the mirror for which notifications were incomplete. */
 enum stale {
     STALE_ROUTES = 1 << 0,
     STALE_RULES = 1 << 1,
@@ -69,9 +69,9 @@ struct kernel {
     unsigned stale;        /* enum stale */
 
     struct kernel_events events;
-    uint32_t writer_order; /* of the event that named events.writer */
+    uint32_t writer_order; /* of the event that set events.writer */
 
-    /* What kernel_read() has heard and not yet worked in. */
+    /* Events that kernel_read() has received and not yet processed. */
     route_event_list heard;
     loss_list losses;
     uint32_t order;
@@ -100,7 +100,7 @@ static int hear_route(struct kernel *kernel, const struct nlmsghdr *message)
     };
     if (!scope_may_have(&kernel->scope, message) || !decode_route(message, &event.route))
         return 0;
-    /* In a table of a part only, any other route matters where it may have replaced one of it. */
+    /* If only a part of a table is in the scope, another route matters if it replaced one of it. */
     if (!scope_has_table(&kernel->scope, event.route.table))
         return 0;
     return vec_push(&kernel->heard, event);
@@ -115,9 +115,9 @@ static void hear_rule(struct kernel *kernel, const struct nlmsghdr *message)
         kernel->stale |= STALE_RULES;
     if (is_own(kernel, message->nlmsg_pid))
         return;
-    if (!rule_is_ours(&rule)) { /* one of the standard ones as well, that somebody takes away */
+    if (!rule_is_ours(&rule)) { /* also a standard rule that another program deletes */
         kernel->events.other_rules = true;
-        kernel->events.many_paths |= kernel->scope.paths; /* it may lead any packet elsewhere */
+        kernel->events.many_paths |= kernel->scope.paths; /* it may reroute any packet */
         return;
     }
     kernel->events.rules = true;
@@ -160,11 +160,11 @@ static int hear_path(struct kernel *kernel, const struct nlmsghdr *message)
     kernel->events.links |= r > 0;
     kernel->events.watched |= watch_hears(&kernel->watched, message);
     if (r < 0 || !kernel->scope.paths || is_own(kernel, message->nlmsg_pid))
-        return MIN(r, 0); /* our own routes lead to no endpoint */
+        return MIN(r, 0); /* our routes lead to no endpoint */
     return path_changes_of_route(&kernel->events, message);
 }
 
-/* Some groups are heard for the sake of routes alone: see scope_groups(). */
+/* Some groups are received for the sake of routes alone: see scope_groups(). */
 static int hear(const struct nlmsghdr *message, void *context)
 {
     struct kernel *kernel = context;
@@ -201,7 +201,7 @@ static int hear(const struct nlmsghdr *message, void *context)
     }
 }
 
-/* Works in the route events that were heard, and lists those of others. */
+/* Processes the received route events, and lists those of other programs. */
 static int work_in(struct kernel *kernel)
 {
     bool doubtful = false;
@@ -221,7 +221,7 @@ static int work_in(struct kernel *kernel)
     return 0;
 }
 
-/* Empties the queue. What it does not tell is in `stale` afterwards. */
+/* Empties the queue. `stale` then has the parts for which the queue was incomplete. */
 static int take_in(struct kernel *kernel)
 {
     int r = nl_receive(kernel->notifications, hear, kernel);
@@ -247,7 +247,7 @@ static void swap(struct sorted *a, struct sorted *b)
     *b = old;
 }
 
-/* Puts `fresh` in the place of `table` and frees the other. True if they differ. */
+/* Replaces `table` with `fresh`, and frees the old one. True if they differ. */
 static bool renew(struct sorted *table, struct sorted *fresh)
 {
     bool differ = !sorted_equal(table, fresh);
@@ -255,7 +255,7 @@ static bool renew(struct sorted *table, struct sorted *fresh)
     return differ;
 }
 
-/* Freshly dumped tables; those that were not stale stay empty. */
+/* New dumps; those of tables that were not stale stay empty. */
 struct fresh {
     struct sorted routes, rules, prefixes, networks, addresses, links, paths;
     bool twins;
@@ -290,7 +290,7 @@ static int dump_stale(struct kernel *kernel, struct fresh *fresh)
     return stale & (STALE_WAYS | STALE_DEFAULTS) ? dump_paths(kernel->requests, &fresh->paths) : 0;
 }
 
-/* Dumps what is stale; on failure all of it stays stale and stays as it was. */
+/* Dumps what is stale; on failure all of it stays stale and unchanged. */
 static int refresh(struct kernel *kernel)
 {
     CLEANUP(fresh_done) struct fresh fresh = { .twins = kernel->twins };
@@ -472,7 +472,7 @@ int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_so
     return 0;
 }
 
-/* What our own changes are notified by must fit the receive buffer: it is emptied in between. */
+/* The notifications of our own changes must fit the receive buffer: it is emptied meanwhile. */
 int kernel_apply_routes(struct kernel *kernel, const struct route_op *ops, size_t count,
                         struct op_result *results)
 {

@@ -2,11 +2,11 @@
 /*
  * Interfaces, read by kernel.c: one dump, then a notification for each change.
  *
- * A notification of a link holds all of it, so that it can be played onto the table as it is; only
- * what a wireless driver says of itself comes as a part, without name and MTU. A bridge tells of
- * its ports in messages of family AF_BRIDGE, whose RTM_DELLINK means that the port left the bridge;
- * the same is told once more as a change of the link, so these are passed over. Of a link that is
- * down the alias alone is not told (6.18), until something else of it changes.
+ * A notification of a link is complete, so it can be applied to the table directly; only a wireless
+ * driver's own messages are partial, without name and MTU. A bridge reports its ports in messages
+ * of family AF_BRIDGE, whose RTM_DELLINK means that the port left the bridge; the same change is
+ * notified again for the link itself, so these messages are ignored. While a link is down, a change
+ * of only its alias is not notified (6.18), until something else of the link changes.
  *
  * Strict checking lets a dump leave out statistics, which are most of it.
  */
@@ -94,8 +94,9 @@ int dump_links(struct nl_socket *socket, struct sorted *ret_links)
 }
 
 /*
- * The kernel tells of a veth's first end before it has the other one, and says nothing of one whose
- * other end goes to another namespace: so what is told of an end (`lower`) counts for both.
+ * The kernel notifies of a veth's first end before the other one exists, and sends nothing for an
+ * end whose peer is moved to another namespace: so the peer (`lower`) from one end's message is set
+ * for both.
  */
 static int join_ends(struct sorted *links, const struct link *end, uint32_t lower)
 {

@@ -2,8 +2,8 @@
 /*
  * Losses from notifications; see loss.h.
  *
- * All IPv4 routes that forward go without a word with what they need, IPv6 ones with the sysctl
- * skip_notify_on_dev_down.
+ * All IPv4 routes that forward are deleted without a notification together with the objects that
+ * they need; IPv6 routes only with the sysctl skip_notify_on_dev_down.
  */
 #include "apply/mirror/loss.h"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Changes of ways; see path_changes.h. Of routes the kernel tells each, but for IPv4 routes that go
- * with their interface or when it is set down: those are told from the interface.
+ * Changes of paths; see path_changes.h. The kernel notifies of each change of a route, except for
+ * IPv4 routes that are deleted with their interface or when it is set down: those follow from the
+ * change of the interface.
  *
- * Called by kernel.c as it hears, into the events that engines read. A default route, one to other
- * routers, and more changes than anybody could follow are told as `many_paths`.
+ * Called by kernel.c for each message; writes to the events that engines read. A default route, a
+ * route to other routers, and more changes than can be listed are reported as `many_paths`.
  */
 #include "apply/mirror/path_changes.h"
 
@@ -21,7 +22,7 @@ static int note_path(struct kernel_events *events, const struct prefix *net, enu
     return vec_push(&events->paths, (struct path_change){ *net, fate });
 }
 
-/* The ways by an interface, which went, or is up or down now, or has lost or got its carrier. */
+/* The paths by an interface that was deleted, set up or down, or has lost or got its carrier. */
 static int note_paths_by(struct kernel_events *events, const struct sorted *paths, uint32_t ifindex,
                          enum way_fate fate)
 {

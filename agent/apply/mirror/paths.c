@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Routes as ways; see ways.h.
+ * Routes as paths; see paths.h.
  *
- * Every table counts but "local": pods' routes are often in tables of their own, and a VRF has one.
- * Left out are routes that forward nothing, our own ones to svc0, and networks that every interface
- * has (link-local, multicast).
+ * Every table but "local" counts: pods' routes are often in separate tables, and a VRF has one.
+ * Ignored are routes that forward nothing, our own routes to svc0, and networks that every
+ * interface has (link-local, multicast).
  */
 #include "apply/mirror/paths.h"
 
@@ -15,13 +15,13 @@
 #include "base/macro.h"
 #include "base/ours.h"
 
-/* Of a route's message what counts here. */
+/* The relevant fields of a route's message. */
 struct heard {
     struct prefix net;
     uint32_t ifindex; /* 0: it has several next hops */
     bool gateway;
-    struct ip router;          /* that gateway; IP_NONE: there is none, or there are several */
-    const struct nlattr *hops; /* struct rtnexthop, one behind the other */
+    struct ip router;          /* the gateway; IP_NONE: none, or several */
+    const struct nlattr *hops; /* struct rtnexthop, contiguous */
 };
 
 static bool is_of_concern(const struct nlmsghdr *message, const struct rtmsg *fixed)
@@ -41,7 +41,7 @@ static void take_address(struct ip *ip, enum ip_family family, const void *bytes
     *ip = address;
 }
 
-/* The router that an attribute names: of the route's own family, or (RTA_VIA) of the other. */
+/* The router in an attribute: of the route's own family, or (RTA_VIA) of the other. */
 static void take_router(const struct nlattr *it, enum ip_family family, struct ip *router)
 {
     const size_t size = mnl_attr_get_payload_len(it);
@@ -145,7 +145,7 @@ static struct ip router_of(const char *hop, size_t size, enum ip_family family)
     return router;
 }
 
-/* Several next hops are routers, or networks behind several interfaces, which is as good. */
+/* Several next hops are treated as routers, even if they are networks behind several interfaces. */
 static int add_hops(struct sorted *paths, const struct heard *heard)
 {
     const struct nlattr *hops = heard->hops;
@@ -186,7 +186,7 @@ static int on_route(const struct nlmsghdr *row, void *context)
     return MIN(paths_hear(context, row), 0);
 }
 
-/* What an interrupted dump told was true as well. */
+/* Rows of an interrupted dump are valid as well. */
 static void restart(void *context)
 {
     (void)context;
@@ -224,15 +224,15 @@ bool paths_may_move(const struct sorted *paths, const struct sorted *links, cons
 }
 
 /*
- * What follows from it that an interface leads to routers at all stays; where default routes and
- * those by a router lead is told as it is.
+ * Whether an interface leads to routers at all is kept, with what follows from it; the interfaces
+ * of default routes and of routes by a router are always current.
  */
 static bool is_current(const struct link_path *path)
 {
     return path->kind != PATH_PLAIN;
 }
 
-/* Puts those of one table into the other; returns how many are new there, or -ENOMEM. */
+/* Adds the paths of one table to the other; returns how many are new there, or -ENOMEM. */
 static int copy_current(const struct sorted *from, struct sorted *to)
 {
     int count = 0;

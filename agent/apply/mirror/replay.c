@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Route notifications onto the mirror, slot by slot, in one merge for the whole batch.
+ * Applies route notifications to the mirror, slot by slot, in one merge for the whole batch.
  *
- * What is told of a change (seen on 6.18): a replace sends one RTM_NEWROUTE with NLM_F_REPLACE and
- * nothing about the route that went. It takes the place of the first route in the slot; for IPv6,
- * of the first that is like it in having a gateway or not, and of a whole multipath route at once.
- * An IPv6 route that grows a next hop is told with all of them; one that loses a next hop, with
- * only that one. The mirror knows neither the order within a slot nor single next hops, so:
+ * How the kernel notifies of a change (seen on 6.18): a replace sends one RTM_NEWROUTE with
+ * NLM_F_REPLACE and nothing about the replaced route. It replaces the first route in the slot; for
+ * IPv6, the first that equally has a gateway or not, and a whole multipath route at once. For an
+ * IPv6 route that gets a next hop, the message has all of them; for one that loses a next hop, only
+ * that one. The mirror has neither the order within a slot nor single next hops, so:
  *
  * - one route in the slot: the replace replaces it;
  * - several, or a next hop that is not in the mirror, or a slot of a table of which
  *   the mirror holds a part only, as of main our guards: doubtful, and the caller dumps.
  *
- * Only routes appended to a slot by hand come to that.
+ * This occurs only where routes were appended to a slot manually.
  */
 #include "apply/mirror/replay.h"
 
@@ -30,7 +30,7 @@ typedef VEC(struct route) route_list;
 struct replay {
     struct sorted *routes;
     const struct kernel_scope *scope;
-    route_list standing;       /* in the slot at hand, as of the event at hand */
+    route_list standing;       /* in the current slot, as of the current event */
     route_list gone, come;     /* of all slots so far */
     route_event_list replaced; /* removals without an event */
     bool doubtful;
@@ -110,7 +110,7 @@ static int put_in(struct replay *replay, const struct route_event *event)
     return vec_push(&replay->standing, *route);
 }
 
-/* The events of one slot; the difference that they make goes to `gone` and `come`. */
+/* The events of one slot; the resulting difference is added to `gone` and `come`. */
 static int replay_slot(struct replay *replay, const struct route_event *events, size_t count)
 {
     const struct route *before;

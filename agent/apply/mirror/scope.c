@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a mirror holds; see scope.h. */
+/* The scope of a mirror; see scope.h. */
 #include "apply/mirror/scope.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ bool scope_has_whole_table(const struct kernel_scope *scope, uint32_t table)
     return false;
 }
 
-/* Tables above 255 have no place in the fixed part; RT_TABLE_COMPAT stands there then. */
+/* Table numbers above 255 do not fit into the fixed part, which then has RT_TABLE_COMPAT. */
 static bool row_may_have(const struct scope_routes *row, const struct rtmsg *fixed, bool replaces)
 {
     const bool same = row->table > UINT8_MAX ? fixed->rtm_table == RT_TABLE_COMPAT
@@ -104,7 +104,7 @@ bool scope_may_have(const struct kernel_scope *scope, const struct nlmsghdr *mes
     return false;
 }
 
-/* Routes go without a word with links and addresses that they need: see loss.h. */
+/* Routes are deleted without a notification with links and addresses that they need: see loss.h. */
 size_t scope_groups(const struct kernel_scope *scope, uint32_t groups[static SCOPE_GROUPS_MAX])
 {
     const bool routes = scope->route_count > 0;

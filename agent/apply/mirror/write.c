@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Routes and rules into the kernel, called by kernel.c.
+ * Writes routes and rules to the kernel, called by kernel.c.
  *
- * Each request is worded so that it can't hit what is not ours. Adding is exclusive: where any
- * route stands in the slot, the kernel refuses with EEXIST. Replacing demands that one stands
- * there; that it is ours is the planner's knowledge. Deleting names everything the kernel compares:
+ * Each request is built so that it can't affect foreign objects. Adding is exclusive: where the
+ * slot has any route, the kernel refuses with EEXIST. Replacing requires a route in the slot; the
+ * planner ensures that it is ours. Deleting specifies everything that the kernel compares:
  *
  * - IPv4 compares table, prefix, TOS, type, protocol, device, preferred source, and the metric
- *   unless it is 0 (then the lowest metric goes first), the gateway where one is named;
- *   RT_SCOPE_NOWHERE stands for any scope.
+ *   unless it is 0 (then the route with the lowest metric is deleted first), the gateway where one
+ *   is specified; RT_SCOPE_NOWHERE matches any scope.
  * - IPv6 compares table, prefix, metric, protocol, device, gateway likewise, but neither type nor
- *   source. The
- *   device of a route that forwards nothing is the loopback, so naming it keeps a forwarding route
- *   of the same protocol and slot out of reach.
+ *   source. The device of a route that forwards nothing is the loopback, so specifying it excludes
+ *   a forwarding route of the same protocol and slot.
  * - Rules compare everything we set except "not" (seen on 6.18).
  */
 #include "apply/mirror/write.h"
@@ -36,7 +35,7 @@ static uint8_t address_family(uint8_t family)
     return family == IP_V4 ? AF_INET : AF_INET6;
 }
 
-/* The number as the fixed part holds it; the attribute has the whole of it. */
+/* The table number for the fixed part; the attribute has the whole number. */
 static uint8_t short_table(uint32_t table)
 {
     return table <= UINT8_MAX ? (uint8_t)table : RT_TABLE_UNSPEC;
@@ -55,7 +54,7 @@ static uint16_t flags_of(enum op_kind kind)
     return 0;
 }
 
-/* IPv4: a route that leads to a link, and to no gateway on it, is of the link's scope. */
+/* IPv4: an on-link route, without a gateway, has the link's scope. */
 static uint8_t scope_of(const struct route_op *op)
 {
     if (op->kind == OP_DELETE)
@@ -111,7 +110,7 @@ static void build_rule(const struct rule_op *op, struct nl_request *request)
         nl_put_string(request, FRA_IIFNAME, rule->iif);
 }
 
-/* `gone` is the error by which the kernel says that there is nothing to delete. */
+/* `gone` is the error that the kernel returns if there is nothing to delete. */
 static void report(enum op_kind kind, int gone, const struct nl_result *from, struct op_result *to)
 {
     *to = (struct op_result){ .error = from->error };

@@ -2,9 +2,9 @@
 /*
  * Interface addresses by rtnetlink; see address.h.
  *
- * IFA_LOCAL is the own address; where it is missing (IPv6 has it only with a peer), IFA_ADDRESS is
- * the own one, and otherwise the peer's. The prefix length is always that of IFA_ADDRESS. Flags
- * have 32 bits in an attribute of their own, of which the fixed part holds eight.
+ * IFA_LOCAL is the local address; where it is missing (IPv6 has it only with a peer), IFA_ADDRESS
+ * is the local one, and otherwise the peer's. The prefix length always belongs to IFA_ADDRESS.
+ * Flags have 32 bits in a separate attribute; the fixed part has the lower eight.
  */
 #include "apply/netlink/address.h"
 
@@ -125,7 +125,7 @@ int nl_address_delete(struct nl_socket *socket, const struct nl_address *address
 
 struct reading {
     nl_address_list addresses;
-    size_t start; /* where the request that runs now began */
+    size_t start; /* start of the rows of the current request */
     size_t limit; /* of addresses; 0: none */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names into numbers, by asking "nlctrl", the one family whose number is fixed. Its answer holds
- * everything of a family, groups included: each is an attribute of its own in a nest, of which
- * every member is a nest again (seen on 6.18; so since groups exist, 2.6.23).
+ * Resolves names by a request to "nlctrl", the only family with a fixed number. Its reply has
+ * everything of a family, groups included: each is an attribute in a nest, of which every member is
+ * again a nest (seen on 6.18; so since groups exist, 2.6.23).
  */
 #include "apply/netlink/genl.h"
 
@@ -12,9 +12,9 @@
 
 #include "base/macro.h"
 
-/* What is looked for in an answer, and what was found. */
+/* The names to find in a reply, and the results. */
 struct answer {
-    const char *group; /* NULL: the family alone */
+    const char *group; /* NULL: only the family */
     struct genl_family family;
     uint32_t group_id; /* 0: there is no such group */
 };

@@ -2,10 +2,10 @@
 /*
  * Links by rtnetlink; see link.h.
  *
- * A veth's other end is IFLA_LINK, by its index there; IFLA_LINK_NETNSID says where, by a number
- * that the kernel gives the peer's namespace when it is first asked, and that it sends only if the
- * two ends are in different ones. The kernel takes the alias and the IPv6 settings of links that
- * exist, but not in the request that makes one (6.18: they are passed over).
+ * IFLA_LINK is the index of a veth's peer, in the peer's namespace; IFLA_LINK_NETNSID identifies
+ * that namespace, by a number that the kernel assigns when it first needs one, and that it sends
+ * only if the two ends are in different namespaces. The kernel accepts the alias and the IPv6
+ * settings for existing links, but not in the request that creates one (6.18: they are ignored).
  */
 #include "apply/netlink/link.h"
 
@@ -32,7 +32,7 @@ static void take_kind(const struct nlattr *info, struct nl_link *link)
         take_string(kind, link->kind, sizeof(link->kind));
 }
 
-/* Settings by address family; without IPv6 there is nothing of it. */
+/* Settings by address family; without IPv6 there are none. */
 static void take_families(const struct nlattr *families, struct nl_link *link)
 {
     const struct nlattr *v6 = nl_find(families, AF_INET6);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Asks sock_diag(7) for sockets that wait; see listening.h. engine/nat/host/nat_ports.c asks.
+ * Dumps listening sockets by sock_diag(7); see listening.h. Called by engine/nat/host/nat_ports.c.
  *
- * Of TCP the kernel then looks at listening sockets alone, however many connections there are. UDP
- * has one table: sockets with a peer are passed over in the kernel. A socket that listens has no
- * notification, so that this is asked again and again.
+ * Of TCP the kernel then dumps only listening sockets, however many connections there are. UDP has
+ * one table: the kernel skips sockets with a peer. There is no notification of a new listening
+ * socket, so the caller polls.
  */
 #include "apply/netlink/listening.h"
 
@@ -22,7 +22,7 @@ int listening_open(struct nl_socket **ret_socket)
     return nl_open_in(NL_HERE, NETLINK_SOCK_DIAG, ret_socket);
 }
 
-/* The kernel's numbers of states; of UDP it is that of no peer. */
+/* The kernel's numbers of states; UDP sockets without a peer are in STATE_CLOSE. */
 enum { STATE_CLOSE = 7, STATE_LISTEN = 10 };
 
 struct reading {

@@ -47,7 +47,8 @@ void nl_put_bytes(struct nl_request *request, uint16_t attribute, const void *by
     put(request, attribute, bytes, size);
 }
 
-/* Without room the nest is a plain attribute at the end of what is there: it is never sent. */
+/* If there is no room, the nest is a plain attribute at the end of the content: it is never
+ * sent. */
 struct nlattr *nl_begin_nest(struct nl_request *request, uint16_t attribute, const void *fixed,
                              size_t fixed_size)
 {

@@ -2,9 +2,9 @@
 /*
  * Neighbours by rtnetlink; see neighbour.h.
  *
- * Proxies are in tables of their own: the flag NTF_PROXY in the fixed part of a request says which
- * of the two is meant, for dumps too. The kernel filters both dumps by interface, as strict
- * checking demands; rows are filtered here once more.
+ * Proxies are in a separate table: the flag NTF_PROXY in the fixed part of a request selects the
+ * table, for dumps too. The kernel filters both dumps by interface, as strict checking requires;
+ * rows are filtered again here.
  */
 #include "apply/netlink/neighbour.h"
 
@@ -43,7 +43,7 @@ bool nl_neighbour_decode(const struct nlmsghdr *message, struct nl_neighbour *re
     return true;
 }
 
-/* The fixed part of a request about one neighbour, by `state` and `flags` of it. */
+/* The fixed part of a request about one neighbour, with its `state` and `flags`. */
 static void begin_with(struct nl_request *request, uint16_t type, uint16_t flags,
                        const struct nl_neighbour *neighbour, uint8_t neighbour_flags)
 {
@@ -57,7 +57,7 @@ static void begin_with(struct nl_request *request, uint16_t type, uint16_t flags
     nl_put_ip(request, NDA_DST, &neighbour->ip);
 }
 
-/* One that stays, or is answered for. */
+/* A permanent or a proxy entry. */
 static void begin(struct nl_request *request, uint16_t type, uint16_t flags,
                   const struct nl_neighbour *neighbour)
 {
@@ -112,7 +112,7 @@ int nl_neighbour_get(struct nl_socket *socket, uint32_t ifindex, const struct ip
     return 0;
 }
 
-/* Makes the kernel find out whether one is there. */
+/* Makes the kernel probe a neighbour. */
 static int probe(struct nl_socket *socket, const struct nl_neighbour *wanted)
 {
     struct nl_request request;
@@ -143,7 +143,7 @@ int nl_neighbour_check(struct nl_socket *socket, uint32_t ifindex, const struct 
 
 struct reading {
     nl_neighbour_list neighbours;
-    size_t start; /* where the request that runs now began */
+    size_t start; /* start of the rows of the current request */
     uint32_t ifindex;
 };
 

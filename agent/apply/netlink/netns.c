@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Numbers of namespaces by rtnetlink; see netns.h. The kernel gives one when it first has to tell
- * of a link's other end (IFLA_LINK_NETNSID), and does not change it while that namespace is there.
+ * Numbers of namespaces by rtnetlink; see netns.h. The kernel assigns one when it first has to
+ * report a link's peer (IFLA_LINK_NETNSID), and does not change it as long as that namespace
+ * exists.
  */
 #include "apply/netlink/netns.h"
 

@@ -2,10 +2,10 @@
 /*
  * Builds and sends transactions of nftables; see nft.h.
  *
- * The kernel takes a transaction as messages between NFNL_MSG_BATCH_BEGIN and _END in one datagram
- * (nfnetlink), goes through all of them, and answers for each that it refuses. What fails as a
- * whole is answered for the first message. Kernels differ in whether they acknowledge the last one,
- * so the acknowledgement is asked of the one before it.
+ * The kernel expects a transaction as messages between NFNL_MSG_BATCH_BEGIN and _END in one
+ * datagram (nfnetlink), processes all of them, and replies to each that it refuses. An error of the
+ * whole transaction is a reply to the first message. Kernels differ in whether they acknowledge the
+ * last message, so the message before it requests the acknowledgement.
  */
 #include "apply/netlink/nft.h"
 
@@ -26,7 +26,7 @@ void nft_done(struct nft_batch *batch)
     *batch = (struct nft_batch){ 0 };
 }
 
-/* Makes room for `size` more bytes and gives them, all zero; NULL: there is none. */
+/* Reserves `size` more bytes and returns them, all zero; NULL: no memory. */
 static void *extend(struct nft_batch *batch, size_t size)
 {
     const size_t aligned = MNL_ALIGN(size);
@@ -48,7 +48,7 @@ static void *extend(struct nft_batch *batch, size_t size)
     return start;
 }
 
-/* The header of the message under construction follows its content. */
+/* The length in a message's header is set once the message is complete. */
 static void close_message(struct nft_batch *batch)
 {
     if (batch->error < 0 || batch->count == 0)

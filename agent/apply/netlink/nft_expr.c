@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Expressions of nftables' rules; see nft_expr.h. What a register holds is as on the wire, marks
- * and states of connections in the machine's order. */
+/* Expressions of nftables' rules; see nft_expr.h. Registers have the byte order of the wire, but
+ * marks and states of connections have that of the host. */
 #include "apply/netlink/nft_expr.h"
 
 enum { RULE_COMMENT = 0 /* type of user data, as nft has it */ };
 
-/* One expression with a name and attributes of its own. */
+/* One expression with its name and attributes. */
 struct expr {
     size_t element, data;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Takes messages of nftables apart; see nft_read.h. */
+/* Parses messages of nftables; see nft_read.h. */
 #include "apply/netlink/nft_read.h"
 
 #include <arpa/inet.h>

@@ -2,17 +2,17 @@
 /*
  * The netlink socket: requests in batches, dumps, notifications.
  *
- * rtnetlink and generic netlink carry a request out inside the system call that sends it, and its
- * acknowledgement is queued before that call returns; a dump always has its next part queued before
- * the last one is received. So requests are non-blocking too: where an answer is missing, none will
- * ever come, and waiting for it would stop the daemon for good. Only the last request of a batch
- * asks for an acknowledgement: the kernel answers in order, and whatever it refuses is answered
- * unasked. A batch is kept so short that even refusals of all of it (about 1.3 KiB of receive
- * buffer each) can't overflow the smallest default.
+ * rtnetlink and generic netlink execute a request inside the system call that sends it, and queue
+ * its acknowledgement before that call returns; a dump always has its next part queued before the
+ * last one is received. So requests are non-blocking too: if a reply is missing, it will never
+ * arrive, and waiting for it would block the daemon forever. Only the last request of a batch
+ * requests an acknowledgement: the kernel replies in order, and replies to every refused request
+ * anyway. A batch is so short that even refusals of all of it (about 1.3 KiB of receive buffer
+ * each) can't overflow the smallest default.
  *
- * Any process with privilege may send to our port; only what the kernel (port 0) says is read.
+ * Any privileged process may send to our port; only messages of the kernel (port 0) are read.
  *
- * Used kernel interfaces: NETLINK_EXT_ACK and NETLINK_CAP_ACK (4.12), NETLINK_GET_STRICT_CHK
+ * Kernel interfaces in use: NETLINK_EXT_ACK and NETLINK_CAP_ACK (4.12), NETLINK_GET_STRICT_CHK
  * (4.20), without which a dump ignores the filter in its request.
  */
 #include "apply/netlink/nl.h"
@@ -32,7 +32,7 @@ enum {
     DUMP_ATTEMPTS = 10,
     REQUEST_BUFFER_BYTES = 1 << 20,
     LISTENER_BUFFER_BYTES = 16 << 20,
-    DATAGRAM_MAX = 64 << 10, /* the kernel's dumps come in 32 KiB at most */
+    DATAGRAM_MAX = 64 << 10, /* the kernel's dumps use at most 32 KiB */
 };
 
 struct nl_socket {
@@ -41,7 +41,7 @@ struct nl_socket {
     char datagram[DATAGRAM_MAX] __attribute__((aligned(8)));
 };
 
-/* Beyond net.core.rmem_max only with CAP_NET_ADMIN; without it, as far as that allows. */
+/* Beyond net.core.rmem_max only with CAP_NET_ADMIN; without it, up to that limit. */
 static void grow_receive_buffer(int fd, int bytes)
 {
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
@@ -72,7 +72,7 @@ static void *open_there(void *context)
     return NULL;
 }
 
-/* A thread goes there, leaves the socket, and ends: nobody has to find the way back. */
+/* A thread enters the namespace, leaves the socket, and ends: no thread has to switch back. */
 static void visit(struct opening *opening)
 {
     pthread_t thread;
@@ -160,7 +160,8 @@ uint32_t nl_port_id(const struct nl_socket *socket)
     return mnl_socket_get_portid(socket->mnl);
 }
 
-/* The kernel's next datagram, if one is queued. Returns its size or -errno (-EAGAIN: none). */
+/* Receives the kernel's next datagram, if one is queued. Returns its size or -errno (-EAGAIN:
+ * none). */
 static ssize_t receive_datagram(struct nl_socket *socket)
 {
     for (;;) {
@@ -199,7 +200,7 @@ static int send_requests(struct nl_socket *socket, struct iovec *parts, size_t c
     return size < 0 ? -errno : 0;
 }
 
-/* The error that ends an answer: in NLMSG_ERROR and NLMSG_DONE alike, the first number. */
+/* The error that ends a reply: in NLMSG_ERROR and NLMSG_DONE alike, the first number. */
 static int end_of_answer(const struct nlmsghdr *message)
 {
     int error = 0;
@@ -208,7 +209,7 @@ static int end_of_answer(const struct nlmsghdr *message)
     return MIN(error, 0);
 }
 
-/* Reads an answer to its end, also after a row failed: a dump left half read blocks the next. */
+/* Reads a reply to its end, also after a row failed: an unfinished dump blocks the next one. */
 static int receive_answer(struct nl_socket *socket, nl_row_fn on_row, void *context,
                           bool *ret_interrupted)
 {
@@ -235,7 +236,7 @@ static int receive_answer(struct nl_socket *socket, nl_row_fn on_row, void *cont
     }
 }
 
-/* Sends the request and reads all that is said to it. */
+/* Sends the request and reads all replies. */
 static int ask(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_row,
                void *context, bool *ret_interrupted)
 {
@@ -288,7 +289,7 @@ static void read_ack(const struct nlmsghdr *message, struct nl_result *result)
     }
 }
 
-/* Fills in the results of the requests numbered from `first` that were answered, up to `last`. */
+/* Fills in the results of the requests, numbered from `first` to `last`, that have a reply. */
 static int receive_acks(struct nl_socket *socket, uint32_t first, size_t count, uint32_t last,
                         struct nl_result *results)
 {
@@ -359,7 +360,7 @@ int nl_run(struct nl_socket *socket, struct nl_request *request, struct nl_resul
     return r < 0 ? r : result->error;
 }
 
-/* Numbers the messages; returns the number of the one that is acknowledged. */
+/* Numbers the messages; returns the number of the acknowledged one. */
 static uint32_t number(struct nl_socket *socket, void *bytes, size_t size)
 {
     uint32_t acknowledged = socket->sequence + 1;
@@ -372,7 +373,7 @@ static uint32_t number(struct nl_socket *socket, void *bytes, size_t size)
     return acknowledged;
 }
 
-/* What fails as a whole is answered for the first message, and then there may be no more. */
+/* An error of the whole transaction is a reply to the first message, and may be the only one. */
 static int receive_verdict(struct nl_socket *socket, uint32_t first, uint32_t acknowledged,
                            struct nl_result *result)
 {
@@ -404,7 +405,7 @@ int nl_transact(struct nl_socket *socket, void *bytes, size_t size, struct nl_re
     const uint32_t first = socket->sequence + 1;
     const uint32_t acknowledged = number(socket, bytes, size);
     *result = (struct nl_result){ 0 };
-    /* The kernel counts twice what it is told, and takes no datagram longer than the buffer. */
+    /* The kernel doubles the given size, and accepts no datagram longer than the buffer. */
     if (setsockopt(nl_fd(socket), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) < 0)
         (void)setsockopt(nl_fd(socket), SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     int r = send_requests(socket, &part, 1);

@@ -2,8 +2,8 @@
 /*
  * Routes of a link by rtnetlink; see route.h.
  *
- * A route without a gateway has the scope of the link (in IPv4; IPv6 passes scopes over): otherwise
- * no gateway could be reached by it. Strict checking lets a dump be filtered by link and table.
+ * A route without a gateway has the scope of the link (in IPv4; IPv6 ignores scopes): otherwise no
+ * gateway could be reached by it. Strict checking lets a dump be filtered by link and table.
  */
 #include "apply/netlink/route.h"
 
@@ -73,7 +73,7 @@ static bool decode(const struct nlmsghdr *row, struct nl_route *ret_route)
 struct dump {
     uint32_t ifindex;
     nl_route_list routes;
-    size_t kept; /* what the dump of the other family brought */
+    size_t kept; /* rows from the dump of the other family */
 };
 
 static int on_row(const struct nlmsghdr *row, void *context)

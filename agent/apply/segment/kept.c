@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See kept.h. An address is known to the kernel by interface, value and length; a renewal replaces
- * one that kept_read() has just seen to be ours.
+ * See kept.h. The kernel identifies an address by interface, value and length; a renewal replaces
+ * one that kept_read() has just found to be ours.
  */
 #include "apply/segment/kept.h"
 
@@ -60,7 +60,7 @@ static bool is_gone(int error)
     return error == -EADDRNOTAVAIL || error == -ENODEV;
 }
 
-/* The request's answer. The socket's own failures leave the result without an error. */
+/* The request's result. A failure of the socket leaves the result without an error. */
 static int apply_one(struct nl_socket *socket, const struct kept_op *op, struct nl_result *result)
 {
     const struct nl_address address = address_of(op);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See segment_frame.h. Frames are laid out by offsets: every field is of bytes, at a fixed place.
- * Of a received ARP the sender's half counts, whether it is a request or a reply: either tells that
- * the sender has the address.
+ * See segment_frame.h. Frames are built by offsets: every field consists of bytes, at a fixed
+ * place. Of a received ARP packet the sender's fields count, in a request or a reply: both mean
+ * that the sender has the address.
  */
 #include "apply/segment/segment_frame.h"
 
@@ -12,17 +12,17 @@
 enum {
     ETHERNET = 14,
     ARP = ETHERNET + 28,
-    ICMP = ETHERNET + 40, /* where ICMPv6 begins */
+    ICMP = ETHERNET + 40, /* start of ICMPv6 */
     L3_ONLY = ICMP + 24,  /* a solicitation or advertisement without options */
-    HOPS = 255,           /* no router has passed it on */
+    HOPS = 255,           /* not forwarded by any router */
     ARP_REQUEST = 1,
     ARP_REPLY = 2,
     ICMPV6 = 58,
     SOLICITATION = 135,
     ADVERTISEMENT = 136,
     RESERVED = 7,    /* the last byte of a field of a solicitation that means nothing */
-    OVERRIDE = 0x20, /* caches take this MAC in the place of another */
-    TARGET_MAC = 2,  /* the option, of one unit of eight bytes */
+    OVERRIDE = 0x20, /* replaces another MAC in caches */
+    TARGET_MAC = 2,  /* the option, of eight bytes in one unit */
 };
 
 static const uint8_t arp_fixed[6] = { 0, 1, 0x08, 0x00, 6, 4 }; /* Ethernet, IPv4 */
@@ -81,7 +81,7 @@ static void put_ipv6(uint8_t *frame, size_t length, const uint8_t *from, const u
     memcpy(header + 24, to, 16);
 }
 
-/* To the multicast group of all addresses that end so, without a source of its own. */
+/* To the solicited-node multicast group of the address, with an unspecified source. */
 static size_t build_solicitation(enum segment_word word, const struct ip *ip, const uint8_t *mac,
                                  uint8_t *frame)
 {
@@ -146,7 +146,7 @@ size_t segment_frame_tell(const struct ip *ip, const uint8_t mac[static 6], cons
     return length;
 }
 
-/* ---- Taken apart ---- */
+/* ---- Parsing ---- */
 
 static bool parse_arp(const uint8_t *frame, size_t length, struct segment_claim *claim)
 {
@@ -164,8 +164,8 @@ static bool parse_arp(const uint8_t *frame, size_t length, struct segment_claim 
     return true;
 }
 
-/* The MAC that an advertisement names, else its sender's. An option of no length ends the search.
- */
+/* The MAC in an advertisement's option, else the sender's. An option of length zero ends the
+ * search. */
 static void find_mac(const uint8_t *frame, size_t length, uint8_t mac[static 6])
 {
     memcpy(mac, frame + 6, 6);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See segment_socket.h. Used by what sends and hears claims.
+ * See segment_socket.h. Used by the code that sends and receives claims.
  *
- * IPv6 probes go to the solicited-node group of an address, which the interface has not joined; a
- * packet socket that hears all multicast gets them, and the answers, which go to all nodes.
+ * IPv6 probes are sent to the solicited-node group of an address, which the interface has not
+ * joined; a packet socket that receives all multicast gets them, and the replies, which are sent to
+ * all nodes.
  */
 #include "apply/segment/segment_socket.h"
 
@@ -62,7 +63,7 @@ int segment_socket_open(uint32_t ifindex, struct segment_socket **ret_socket)
     if (!made)
         return -ENOMEM;
     made->ifindex = ifindex;
-    /* Without a protocol it hears nothing until it is bound. */
+    /* With protocol 0 it receives nothing until it is bound. */
     made->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (made->fd < 0)
         return -errno;
@@ -87,7 +88,7 @@ int segment_socket_fd(const struct segment_socket *socket)
     return socket->fd;
 }
 
-/* One of no length is none. */
+/* A frame of length zero is ignored. */
 static int send_frame(struct segment_socket *socket, const uint8_t *frame, size_t length)
 {
     if (length == 0)
@@ -110,7 +111,7 @@ int segment_socket_tell(struct segment_socket *socket, const struct ip *ip,
     return send_frame(socket, frame, segment_frame_tell(ip, mac, host, host_mac, frame));
 }
 
-/* What is longer than a frame of ours is none, but for padding. */
+/* A longer frame is none of ours, except for padding. */
 int segment_socket_receive(struct segment_socket *socket, struct segment_claim *ret_claim)
 {
     uint8_t frame[2048];
@@ -119,6 +120,6 @@ int segment_socket_receive(struct segment_socket *socket, struct segment_claim *
         if (segment_frame_parse(frame, (size_t)length, ret_claim))
             return 1;
     }
-    /* That the interface went down is told by its link, too. */
+    /* The link notification also reports that the interface is down. */
     return errno == EAGAIN || errno == ENETDOWN || errno == EINTR ? 0 : -errno;
 }
