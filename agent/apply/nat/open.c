@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Opening the datapath: the programs, the maps, the twin, and then what the maps contain already.
+ * Opens the datapath: the programs, the maps, the twin, and then reads the maps' existing contents.
  *
  * The order makes a crash harmless: loading the live programs creates the maps, these are filled
- * from the maps they replace, and only then pinned. So whatever is pinned is complete. Nothing is
- * attached here (hooks.h does that): packets go through the programs of an earlier agent until
- * the engine attaches ours.
+ * from the maps they replace, and only then pinned. So every pinned map is complete. No program is
+ * attached here (hooks.h does that): the programs of an earlier agent handle packets until the
+ * engine attaches ours.
  *
  * Linux charges the memory of maps to the agent's control group since 5.11; RLIMIT_MEMLOCK is not
  * raised.
@@ -83,7 +83,7 @@ int nat_datapath_open(const struct nat_datapath_options *options,
     return 0;
 }
 
-/* What is wrong goes to the log: the interface's own fault says that it is not served. */
+/* The details are logged: the fault of the interface only reports that it is not served. */
 static int load_l3(struct nat_datapath *datapath)
 {
     AUTOFAULTS struct faults faults = { 0 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Flows as people see them: one view for both halves, listed by the forward half; and for the
- * SNAT entry of a flow as well.
+ * Flows for documents and lists: one view for both halves, listed by the forward half; one view for
+ * the SNAT entry of a flow as well.
  *
- * The programs change each half by itself while it is read, so the two halves of a view may be of
- * different moments.
+ * The programs change each half separately while it is read, so the two halves of a view may have
+ * been read at different moments.
  */
 #include "apply/nat/flows/flows.h"
 
@@ -56,8 +56,8 @@ static int compare_owners(const void *a, const void *b)
 }
 
 /*
- * Whether an endpoint that lives serves for the flow's port, and not for other ports only. Before
- * the first write of a Service that is not known, and what lives serves.
+ * Whether an endpoint that exists serves the flow's port, and not only other ports. Before the
+ * first write of a Service that is not known, every endpoint that exists serves.
  */
 static bool serves_port(const struct nat_datapath *datapath, const struct nat_flow *flow)
 {
@@ -105,7 +105,7 @@ bool nat_flow_is_clientless(const struct nat_datapath *datapath, const struct na
            datapath->is_clientless(flow, datapath->clientless_context);
 }
 
-/* The id of the flow's Service; 0: it has gone, and another one may have the id. */
+/* The id of the flow's Service; 0: the Service was removed, and another one may have the id. */
 static uint32_t service_of(const struct nat_datapath *datapath, const struct nat_flow *flow)
 {
     if (flow->service >= datapath->maps[NAT_MAP_SERVICES].entries)
@@ -145,7 +145,7 @@ bool nat_flow_is_snat(const struct nat_flow *flow)
     return nat_flow_is_source_snat(flow->flags) != 0;
 }
 
-/* What the endpoint sees of a flow whose source is translated where it leaves. */
+/* The addresses that the endpoint sees, for a flow whose source is translated on egress. */
 static void read_snat(const struct nat_datapath *datapath, const struct nat_flow *flow,
                       struct nat_flow_view *view)
 {
@@ -216,7 +216,7 @@ static struct nat_flow_view view_forward(const struct nat_datapath *datapath,
     return view;
 }
 
-/* Returns what `each` answers; 0 for a half by which no flow is listed. */
+/* Returns the result of `each`; 0 for a half by which no flow is listed. */
 static int list_half(const struct nat_datapath *datapath, const struct nat_tuple *key,
                      const struct nat_flow *flow, uint32_t now_s,
                      int (*each)(const struct nat_flow_view *flow, void *context), void *context,

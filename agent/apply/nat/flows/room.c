@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether there is room for what was refused for want of it; see room.h. The programs count the
- * refusals, but nobody is refused while no client comes, and the room may be gone all the same.
+ * Whether there is room again for flows that were refused; see room.h. The programs count the
+ * refusals, but without new connections nothing is refused, even if there is still no room.
  *
- * A source port is taken as the programs take it (bpf/flow/claim.h): by a flow that is worth more
- * than a new one. What they pass over besides, sockets of this node that came later, is not looked
- * for here.
+ * A source port is in use by the same rule as in the programs (bpf/flow/claim.h): if the flow that
+ * has it takes precedence over a new one. The programs also skip ports of sockets of this node that
+ * were opened later; those are not checked here.
  */
 #include "apply/nat/flows/room.h"
 
@@ -21,7 +21,7 @@
 
 enum {
     PORTS_AT_ONCE = 2048, /* some milliseconds */
-    FEW = 32,             /* of so many slots the programs may have to look at each */
+    FEW = 32,             /* up to this number of slots, the programs may check each */
 };
 
 /* Whether a flow keeps its place when a new one needs it. */

@@ -3,17 +3,18 @@
  * The sweep over "flows", which removes flows that are over. agentd's loop calls it for one slice
  * at a time.
  *
- * The programs find for themselves that a flow is over, when they need its slot or its source port;
- * the sweep removes it soon after, so that the table shows what lives. A flow is idle since its
- * last packet in either direction, and how long it may be depends on its state. A UDP flow whose
- * endpoint is gone carries no request any more, but stays for answers to earlier ones: untranslated
- * they would reach the client from the endpoint's own address. A TCP flow goes on. What is removed
- * at once: a UDP flow whose endpoint serves for other ports only, since its requests would still go
- * there; and an orphan, that is, a flow of an egress gateway whose client has gone.
+ * The programs detect by themselves that a flow is over, when they need its slot or its source
+ * port; the sweep removes it soon after it ends, so that the table shows live flows. A flow is idle
+ * since its last packet in either direction, and its timeout depends on its state. A UDP flow whose
+ * endpoint is gone carries no more requests, but is kept for replies to earlier ones: without
+ * translation they would reach the client from the endpoint's own address. A TCP flow continues.
+ * Removed at once: a UDP flow whose endpoint serves other ports only, since its requests would
+ * still be sent there; and an orphan, that is, a flow of an egress gateway whose client was
+ * removed.
  *
- * If a flow gets a packet between the judgement and the removal, both halves stay; the half that
- * was removed is written again, and is missing for a moment only. A packet that comes after the
- * removal belongs to no flow, as in connection tracking.
+ * If a flow gets a packet between the check and the removal, both halves are kept; the removed half
+ * is written again, and is missing for a moment only. A packet that arrives after the removal
+ * belongs to no flow, as in connection tracking.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -39,8 +40,8 @@ enum {
 enum fate { FATE_STAYS, FATE_HALF_GOES, FATE_GOES };
 
 /*
- * Whether a flow that is stale may yet be answered: its endpoint was asked before it went, and no
- * longer ago than a request may wait.
+ * Whether a stale flow may still get a reply: its endpoint got a request before it was removed, and
+ * not longer ago than the timeout of a request.
  */
 static bool may_be_answered(const struct nat_datapath *datapath, const struct nat_tuple *key,
                             const struct nat_flow *flow, uint32_t idle_s)
@@ -49,7 +50,7 @@ static bool may_be_answered(const struct nat_datapath *datapath, const struct na
            idle_s <= nat_timeout_s(datapath->control, flow, key->protocol, NAT_STATE_UNANSWERED);
 }
 
-/* No packet follows it any more, whatever its state. `idle_s`: since when, in both directions. */
+/* No packet uses the flow any more, in any state. `idle_s`: since when, in both directions. */
 static bool is_ended(const struct nat_datapath *datapath, const struct nat_tuple *key,
                      const struct nat_flow *flow, uint32_t idle_s)
 {
@@ -76,7 +77,7 @@ static enum fate judge(const struct nat_datapath *datapath, const struct nat_tup
     return found ? FATE_GOES : FATE_HALF_GOES;
 }
 
-/* False if it changed since it was judged: also if the client used its port for another flow. */
+/* False if it changed since the check: also if the client used its port for another flow. */
 static bool is_unchanged(const struct nat_flow *is, const struct nat_flow *was)
 {
     return is->seen_s == was->seen_s && is->packets == was->packets &&
@@ -84,8 +85,8 @@ static bool is_unchanged(const struct nat_flow *is, const struct nat_flow *was)
 }
 
 /*
- * Removes a half if it is unchanged since it was judged. If it changed between the look and the
- * removal it is written again at once. Returns 1 if it was removed, 0 if it is in use, or -errno
+ * Removes a half if it is unchanged since the check. If it changed between the check and the
+ * removal, it is written again at once. Returns 1 if it was removed, 0 if it is in use, or -errno
  * (-ENOENT: it is gone already).
  */
 static int end_half(const struct nat_datapath *datapath, const struct nat_tuple *key,
@@ -102,7 +103,7 @@ static int end_half(const struct nat_datapath *datapath, const struct nat_tuple 
     return 0;
 }
 
-/* Removes the other half of a flow whose first half is gone. Returns as end_half(). */
+/* Removes the other half of a flow whose first half was removed. Returns the same as end_half(). */
 static int end_reverse(const struct nat_datapath *datapath, const struct nat_tuple *key,
                        const struct nat_flow *flow, uint32_t now_s)
 {
@@ -118,12 +119,12 @@ static int end_reverse(const struct nat_datapath *datapath, const struct nat_tup
     return ended || idle > limit ? end_half(datapath, &reverse_key, &reverse) : 0;
 }
 
-/* Returns 1 if a flow has ended with it. */
+/* Returns 1 if a flow has ended. */
 static int end_flow(const struct nat_datapath *datapath, const struct nat_tuple *key,
                     const struct nat_flow *flow, enum fate fate, uint32_t now_s)
 {
     if (fate == FATE_STAYS || end_half(datapath, key, flow) <= 0)
-        return 0; /* it is gone with its other half, or in use again */
+        return 0; /* removed with its other half, or in use again */
     if (fate == FATE_HALF_GOES || end_reverse(datapath, key, flow, now_s) != 0)
         return 1;
     (void)nat_table_put(datapath, NAT_MAP_FLOWS, key, flow, BPF_NOEXIST);
@@ -215,7 +216,7 @@ int nat_datapath_sweep(struct nat_datapath *datapath, int64_t now_mono_ms, int64
     struct nat_sweep *sweep = &datapath->sweep;
     *ret_next_ms = ROUND_PAUSE_MS;
     if (datapath->control->ring_slots ==
-        0) /* nat_datapath_set() has not told how long flows live */
+        0) /* nat_datapath_set() was not called yet: timeouts are unknown */
         return 0;
     if (!sweep->under_way)
         begin_round(datapath, now_mono_ms);

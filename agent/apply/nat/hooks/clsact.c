@@ -3,14 +3,14 @@
  * Filters of clsact qdiscs, for kernels without TCX, by rtnetlink.
  *
  * Our filter is the one with our priority, our handle and our name. It outlives the agent; adding
- * it once more replaces the program without a gap. The agent adds a clsact qdisc to an interface
- * that has none, and deletes one that is empty, whoever added it: an empty one has no effect.
+ * it again replaces the program atomically. The agent adds a clsact qdisc to an interface that has
+ * none, and deletes one that is empty, whichever program added it: an empty one has no effect.
  *
- * The kernel runs filters in order of their priority numbers, until one decides. Those with numbers
- * below ours get the packets first; we can't be put before them.
+ * The kernel runs filters in order of their priority numbers, until one decides. Filters with lower
+ * numbers than ours get the packets first; ours can't be moved before them.
  *
  * The older qdisc "ingress" uses the same slot of the interface, and the kernel would silently add
- * an egress filter to its ingress. Nothing is attached to an interface that has one.
+ * an egress filter to its ingress. No program is attached to an interface that has one.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -59,7 +59,7 @@ static int send_one(struct nl_socket *socket, struct nl_request *request, char t
     return result.error;
 }
 
-/* ---- what the kernel has ---- */
+/* ---- reading from the kernel ---- */
 
 static const struct nlattr *find(const struct nlmsghdr *row, uint16_t type)
 {
@@ -79,7 +79,7 @@ static bool is_kind(const struct nlmsghdr *row, const char *kind)
            memcmp(mnl_attr_get_payload(attribute), kind, size) == 0;
 }
 
-/* An attribute inside the options with at least `size` bytes; NULL: there is none. */
+/* An attribute in the options with at least `size` bytes; NULL: there is none. */
 static const void *find_option(const struct nlmsghdr *row, uint16_t type, size_t size)
 {
     const struct nlattr *options = find(row, TCA_OPTIONS);
@@ -98,13 +98,13 @@ static const void *find_option(const struct nlmsghdr *row, uint16_t type, size_t
 /* The filters of one place. */
 struct filters {
     unsigned priority;            /* of the place */
-    struct nat_place_state state; /* of our filter; `behind` also where it is not there */
-    unsigned first;               /* the priority of the one that stands before all others */
+    struct nat_place_state state; /* of our filter; `behind` also if it is not attached */
+    unsigned first;               /* the lowest priority number of the foreign filters */
     bool others;                  /* foreign ones, or of another layer of ours */
     bool taken;                   /* a foreign one has our priority and handle */
 };
 
-/* Remembers a foreign filter with a priority before ours, if it is the first of these. Each list
+/* Records a foreign filter with a priority before ours, if it is the first of these. Each list
  * begins with a head, which has no name. */
 static void note_before(struct filters *filters, const struct nlmsghdr *row, unsigned priority)
 {
@@ -235,8 +235,8 @@ static int make_qdisc(struct nl_socket *socket, uint32_t ifindex, char text[stat
     return -EEXIST;
 }
 
-/* Somebody may add a filter between the dump and the deletion; the kernel offers no way to prevent
- * that. */
+/* Another program may add a filter between the dump and the deletion; the kernel has no means to
+ * prevent that. */
 static int drop_empty_qdisc(struct nl_socket *socket, uint32_t ifindex)
 {
     for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {

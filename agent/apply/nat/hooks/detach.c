@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Detaching all programs of ours from all interfaces, by both methods, for `agentctl cleanup`. It
- * is apart from hooks.c because it needs nothing of the datapath, and so works after a crash.
+ * Detaches all our programs from all interfaces, by both methods, for `agentctl cleanup`. It is
+ * separate from hooks.c because it does not need the datapath, and so works after a crash.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "apply/nat/hooks/tcx.h"
 #include "base/text.h"
 
-/* Returns the number of living links that were taken away, or -errno. */
+/* Returns the number of live links that were removed, or -errno. */
 static int remove_links(const char *pins, enum nat_layer layer)
 {
     AUTOFREE char *folder = text_format("%s/%s", pins, nat_layer_folder(layer));
@@ -31,7 +31,7 @@ static int remove_links(const char *pins, enum nat_layer layer)
     return removed;
 }
 
-/* Returns the number of filters that were taken away, or -errno. */
+/* Returns the number of filters that were removed, or -errno. */
 static int remove_filters(enum nat_layer layer)
 {
     CLEANUP(nl_closep) struct nl_socket *socket = NULL;

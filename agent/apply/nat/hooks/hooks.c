@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Attaching the programs to interfaces, as hooks.h promises.
+ * Attaches the programs to interfaces; see hooks.h.
  *
  * A place is an interface and a direction, and has at most one program of ours. When an interface
- * changes its role, or a newer agent brings newer programs, the program in the place is swapped:
- * no packet misses both programs, and none is seen by two. Every sync asks the kernel about each
- * place, at a few system calls per interface; the agent relies on no memory of it.
+ * changes its role, or a newer agent has newer programs, the program in the place is replaced
+ * atomically: each packet meets exactly one of both. Every sync reads each place from the kernel,
+ * at a few system calls per interface; the agent does not rely on its memory.
  *
- * What leaves interfaces is attached before what comes in: flows that begin at an interface need
- * its exit for their answers, and an agent may die in between.
+ * Programs on egress are attached before those on ingress: flows that begin at an interface need
+ * its egress program for their replies, and an agent may exit in between.
  *
- * To come first again, a TCX link has to be taken away and made anew: for some microseconds packets
- * pass without us. So that two who both want to be first do not take turns for ever, this is done
- * once in ten minutes for a place, and is a fault in between. Of clsact's filters the priority
- * decides, and a foreign one before ours is a fault for as long as it stands.
+ * To be first again, a TCX link has to be detached and created again: for some microseconds packets
+ * bypass our program. So that two programs that both want to be first do not alternate forever,
+ * this is done once in ten minutes for a place, and is a fault in between. The order of clsact
+ * filters depends on their priority; a foreign one before ours is a fault as long as it exists.
  *
  * The agent remembers only where it has attached a program. If the kernel does not list it there
- * any more, somebody removed it, and attaching it again counts as a repair. Links are opened by
- * their pins when needed and closed again, because a node has hundreds of them; tests, which give
- * no folder for pins, keep them open as descriptors.
+ * any more, another program removed it, and attaching it again counts as a repair. Links are opened
+ * by their pins when needed and closed again, because a node has hundreds of them; tests, which pin
+ * nothing, keep them open as descriptors.
  *
- * An interface that vanishes during a sync is no fault, and lacks nothing: its removal brings a new
- * list of wanted attachments.
+ * An interface that disappears during a sync is no fault: its removal causes a new list of wanted
+ * attachments.
  */
 #include "apply/nat/hooks/hooks.h"
 
@@ -49,13 +49,13 @@ enum { FRONT_AGAIN_MS = 10 * 60 * 1000 };
 struct attached {
     struct nat_place place;
     int link;        /* without pins: keeps the link; else -1 */
-    int64_t next_ms; /* monotonic; not before then it is put in front again */
+    int64_t next_ms; /* monotonic; not moved to the front before this time */
 };
 
 struct nat_hooks {
     struct hook_programs programs;
     char *folder;    /* of the pinned links; NULL: nothing is pinned */
-    int64_t pins_ns; /* when they were seen to change last */
+    int64_t pins_ns; /* time of their last known change */
     bool tcx;
     struct nl_socket *socket;
     struct sorted attached; /* struct attached: what the agent has attached, or found */
@@ -84,7 +84,7 @@ static uint32_t program_id_of(const struct nat_hooks *hooks, const struct nat_at
     return hooks->programs.id(hooks->programs.context, wanted->hook, wanted->bare);
 }
 
-/* The program to stand behind. It may not be attached yet: then there is none. */
+/* The program to run after. If it is not attached yet, there is none. */
 static int leader_of(const struct nat_hooks *hooks, const struct nat_attachment *wanted)
 {
     const struct hook_programs *it = &hooks->programs;
@@ -108,7 +108,7 @@ static int open_link(const struct nat_hooks *hooks, const struct attached *attac
     return link < 0 ? -errno : link;
 }
 
-/* Asks the kernel about a place. `wanted`: NULL if only the program counts. */
+/* Reads a place from the kernel. `wanted`: NULL if only the program counts. */
 static struct nat_place_state look_at(const struct nat_hooks *hooks,
                                       const struct attached *attached,
                                       const struct nat_attachment *wanted)
@@ -135,9 +135,9 @@ static void forget(struct nat_hooks *hooks, const struct attached *attached)
 }
 
 /*
- * When somebody removes the pin of a link, the kernel frees the link some time later, and until
- * then refuses to attach the same program again (EEXIST). That is a fault, which the next sync
- * ends.
+ * When another program removes the pin of a link, the kernel frees the link some time later, and
+ * until then refuses to attach the same program again (EEXIST). That is a fault, which the next
+ * sync ends.
  */
 static int attach_link(struct nat_hooks *hooks, struct attached *attached, int program, int leader)
 {
@@ -185,7 +185,7 @@ static int detach(struct nat_hooks *hooks, const struct attached *attached)
     return link < 0 ? link : tcx_detach(link);
 }
 
-/* ---- all of them ---- */
+/* ---- all places ---- */
 
 static void refused(struct faults *faults, const struct nat_attachment *wanted, int error,
                     const char *text)
@@ -210,7 +210,7 @@ static void overtaken(struct faults *faults, const struct nat_attachment *wanted
                     .priority = OURS_TC_PRIORITY);
 }
 
-/* Makes our link anew, before all others. Returns 0 or -errno. */
+/* Creates our link again, before all others. Returns 0 or -errno. */
 static int go_first(struct nat_hooks *hooks, const struct attached *attached,
                     const struct nat_attachment *wanted, char text[static 96])
 {
@@ -227,7 +227,7 @@ static int go_first(struct nat_hooks *hooks, const struct attached *attached,
     return 0;
 }
 
-/* Ours stands, with somebody before it. Returns 1 if it was put in front, 0, or -errno. */
+/* Ours is attached after a foreign program. Returns 1 if it was moved to the front, 0, -errno. */
 static int ensure_first(struct nat_hooks *hooks, const struct attached *attached,
                         const struct nat_attachment *wanted, const char *before,
                         struct faults *faults, char text[static 96])
@@ -240,7 +240,7 @@ static int ensure_first(struct nat_hooks *hooks, const struct attached *attached
     return r < 0 ? r : 1;
 }
 
-/* Attaches or swaps one program. Returns 1, 0 if it was attached already, or -errno. */
+/* Attaches or replaces one program. Returns 1, 0 if it was attached already, or -errno. */
 static int ensure(struct nat_hooks *hooks, const struct nat_attachment *wanted, uint32_t *repairs,
                   struct faults *faults, char text[static 96])
 {
@@ -351,7 +351,7 @@ static enum nat_rank rank_of(struct nat_hooks *hooks, const struct nat_attachmen
     return state.behind ? NAT_RANK_BEHIND : NAT_RANK_FIRST;
 }
 
-/* What is gone has no packets that our program could miss. */
+/* An interface that is gone has no packets that our program could miss. */
 static bool is_gone(uint32_t ifindex)
 {
     char name[IF_NAMESIZE];
@@ -396,8 +396,8 @@ static int find_places(struct nat_hooks *hooks, nat_place_list *places)
 }
 
 /*
- * Finds what an earlier agent has attached. A pin without a living link is left from an interface
- * that was removed while no agent ran; it is removed.
+ * Finds the attachments of an earlier agent. A pin without a live link is left from an interface
+ * that was deleted while no agent ran; it is removed.
  */
 static int adopt(struct nat_hooks *hooks)
 {

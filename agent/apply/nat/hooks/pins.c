@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where TCX links are pinned: one file for each place, FOLDER/IFINDEX-ingress or -egress. hooks.c
- * pins what it attaches, detach.c removes everything without a daemon.
+ * The pins of TCX links: one file for each place, FOLDER/IFINDEX-ingress or -egress. hooks.c pins
+ * the links that it attaches, detach.c removes all pins without a daemon.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -21,7 +21,7 @@ static char *pin_path(const char *folder, const struct nat_place *place)
     return text_format("%s/%u-%s", folder, place->ifindex, nat_direction_name(place->direction));
 }
 
-/* The place of a file name; false: it is none of ours. */
+/* The place of a file name; false: the file is not ours. */
 static bool pin_place(const char *name, struct nat_place *ret_place)
 {
     for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {

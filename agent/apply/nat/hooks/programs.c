@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The programs. The agent contains the object file (as libbpf's skeleton) and loads it twice: once
- * for packets, and once as the twin that only answers questions. A node that has an interface
- * without Ethernet headers to be served loads it a third time, when that interface is first met:
- * the kernel takes a while to check the programs, which other nodes need not wait for.
+ * for packets, and once as the twin, which only answers probes. A node with an interface without
+ * Ethernet headers loads it a third time, when that interface is first found: the kernel takes a
+ * while to verify the programs, and other nodes need not wait for that.
  *
- * The kernel refuses a program with a bare error number. So that a fault can name the cause,
- * libbpf's probes then ask for each feature that the programs need and older kernels lack. The end
- * of what the verifier said goes to the log.
+ * The kernel rejects a program with only an error number. So that a fault can name the cause,
+ * libbpf's probes then check each feature that the programs need and older kernels lack. The end of
+ * the verifier's log is written to the journal.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -29,8 +29,8 @@ static const char *const hook_programs[NAT_HOOKS] = {
     [NAT_HOOK_LO_OUT] = "lo_out",       [NAT_HOOK_SVC_OUT] = "svc_out",
 };
 
-/* What libbpf says while it loads, with the output of the verifier. It hands us no context, so
- * there is one buffer for the process. */
+/* libbpf's messages while it loads, with the verifier's log. libbpf passes no context, so there
+ * is one buffer for the process. */
 static struct {
     bool wanted;
     struct text text;
@@ -48,7 +48,7 @@ void nat_programs_hear(void)
     (void)libbpf_set_print(hear_libbpf);
 }
 
-/* The verifier prints every step; the one that it refused is at the end. */
+/* The verifier prints every instruction; the rejected one is at the end. */
 static void log_last_words(void)
 {
     enum { LINES = 20 };
@@ -93,7 +93,7 @@ struct bpf_map *nat_programs_map(const struct nat_programs *programs, const char
     return bpf_object__find_map_by_name(programs->obj, name);
 }
 
-/* The first of the needed features that this kernel lacks; NULL: it has them all. */
+/* The first of the needed features that this kernel lacks; NULL: it has all of them. */
 static const char *lacking(void)
 {
     static const struct {
@@ -129,7 +129,8 @@ static const char *lacking(void)
 static void explain(int error, struct faults *faults)
 {
     if (error == -EPERM || error == -EACCES) {
-        /* Some programs the verifier accepts with CAP_PERFMON only; without it it says EACCES. */
+        /* The verifier accepts some programs only with CAP_PERFMON; without it, it returns
+         * EACCES. */
         fault_raise(faults, "service NAT", nat_programs_forbidden, .reason = strerror(-error));
         return;
     }
@@ -144,8 +145,8 @@ static void explain(int error, struct faults *faults)
 }
 
 /*
- * The kernel checks no program that nobody needs. Where packets leave nothing is decided that the
- * twin is asked; lo and svc0 have Ethernet headers.
+ * Programs that are not needed are not loaded, so the kernel need not verify them. The twin is
+ * never run for egress, where no verdict is decided; lo and svc0 have Ethernet headers.
  */
 static int leave_out(struct nat_programs *programs, enum nat_programs_use use)
 {

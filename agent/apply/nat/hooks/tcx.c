@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * TCX links (Linux 6.6). The numbers of their types are repeated here, because the headers and
- * libbpf of the oldest system that the agent is built on do not know them; that libbpf passes them
- * on to the kernel all the same.
+ * libbpf of the oldest supported build system do not have them; that libbpf still passes them on to
+ * the kernel.
  *
- * A link dies with its device. Its pin stays, and opens a link of interface 0 from then on; the
- * interface's index may belong to another device by now, or the link to another network namespace.
- * So a link counts as attached only if the kernel lists its program in the place in question.
+ * A link is detached when its device is deleted. Its pin remains, and opens a link of interface 0
+ * from then on; the interface's index may belong to another device by now, or the link to another
+ * network namespace. So a link counts as attached only if the kernel lists its program in that
+ * place.
  *
  * The kernel runs the programs of a place in order, until one of them decides. We attach before all
- * others; somebody who does the same later is in front of us, and takes what he doesn't pass on.
+ * others; a program that later does the same is before ours, and ours gets only the packets that it
+ * passes on.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -24,7 +26,7 @@ enum {
     TCX_INGRESS = 46, /* enum bpf_attach_type */
     TCX_EGRESS = 47,
     LINK_TYPE_TCX = 11, /* enum bpf_link_type */
-    BEFORE = 1 << 3,    /* BPF_F_BEFORE: before all, if nobody is named */
+    BEFORE = 1 << 3,    /* BPF_F_BEFORE: before all, if no program is given */
     AFTER = 1 << 4,     /* BPF_F_AFTER */
     LOOPBACK_IFINDEX = 1,
     PROGRAMS_MAX = 64, /* on one hook: the kernel's own limit */
@@ -43,8 +45,9 @@ bool tcx_supported(void)
 }
 
 /*
- * The kernel has the descriptor of the program to stand behind where it has a BTF id for links of
- * other types. This libbpf knows no links of TCX, and passes that id on for all.
+ * The kernel expects the descriptor of the program to attach after in the field that has a BTF id
+ * for links of other types. This libbpf does not support TCX links, and passes that id on for all
+ * types.
  */
 int tcx_attach(const struct nat_place *place, int program, int leader, int *ret_link)
 {
@@ -62,7 +65,7 @@ int tcx_swap(int link, int program)
     return bpf_link_update(link, program, NULL);
 }
 
-/* A foreign program, by its name where we may ask for it (CAP_SYS_ADMIN). */
+/* A foreign program, by its name where we have permission to read it (CAP_SYS_ADMIN). */
 static void name_program(uint32_t id, char buffer[static 64])
 {
     struct bpf_prog_info info = { 0 };
@@ -74,7 +77,7 @@ static void name_program(uint32_t id, char buffer[static 64])
         (void)snprintf(buffer, 64, "program %u", id);
 }
 
-/* Finds our program among those that the kernel lists, in the order in which they run. That of
+/* Finds our program in the kernel's list, which has the order in which programs run. That of
  * `leader` may be before it. */
 static void find_listed(const struct nat_place *place, uint32_t program, uint32_t leader,
                         struct nat_place_state *state)
@@ -95,8 +98,8 @@ static void find_listed(const struct nat_place *place, uint32_t program, uint32_
     }
 }
 
-/* The kernel puts interface and attach type where struct bpf_link_info has those of a netns link.
- */
+/* The kernel returns interface and attach type in the fields that struct bpf_link_info has for a
+ * netns link. */
 void tcx_look(int link, const struct nat_place *place, uint32_t leader,
               struct nat_place_state *ret_state)
 {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Fragments in disorder are left to the stack (bpf/flow/fragment.h), which makes them whole only
- * while somebody asks netfilter for it. Connection tracking does. So that NAT depends on nobody's
- * rules, the agent asks itself, by a BPF link to netfilter (Linux 6.6): a program before routing
- * that lets everything pass, and the link's flag for defragmentation. It costs each packet some
- * nanoseconds.
+ * Fragments out of order are passed to the stack (bpf/flow/fragment.h), which reassembles them only
+ * while a user of netfilter requests it. Connection tracking does. So that NAT does not depend on
+ * other programs' rules, the agent requests it, by a BPF link to netfilter (Linux 6.6): a program
+ * at prerouting that accepts every packet, and the link's flag for defragmentation. It costs some
+ * nanoseconds per packet.
  *
- * The link is pinned, one for each family, and belongs to the network namespace of its maker. It
- * needs neither map nor program of NAT. `agentctl cleanup` removes it with all other pins.
+ * The link is pinned, one for each family, and belongs to the network namespace in which it was
+ * created. It needs neither map nor program of NAT. `agentctl cleanup` removes it with all other
+ * pins.
  *
- * The numbers are repeated here, because the headers and libbpf of the oldest system that the agent
- * is built on do not know them.
+ * The numbers are repeated here, because the headers and libbpf of the oldest supported build
+ * system do not have them.
  */
 #include "apply/nat/host/defrag.h"
 
@@ -30,7 +31,7 @@ enum {
     LINK_DEFRAGMENT = 1,    /* BPF_F_NETFILTER_IP_DEFRAG */
     PRE_ROUTING = 0,
     ACCEPT = 1,
-    /* After defragmentation itself (-400) and the table "raw" (-300): it need not be soon. */
+    /* After defragmentation itself (-400) and the table "raw" (-300): it need not be early. */
     PRIORITY = -290,
 };
 

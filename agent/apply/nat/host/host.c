@@ -2,10 +2,10 @@
 /*
  * The host's settings, read from the files that sysctl(8) reads; see host.h.
  *
- * The stack forwards IPv4 if the interface that a packet comes in by says so; ip_forward sets that
- * of all at once, and of those that come later. For IPv6 it asks the switch of all only; but
- * bpf_fib_lookup() asks the interface (bpf_ipv6_fib_lookup(), Linux 6.1 to 6.18), and without its
- * answer service NAT delivers nothing. An interface may have no IPv6 at all.
+ * The stack forwards IPv4 if the setting of the incoming interface permits it; ip_forward sets that
+ * of all interfaces at once, and of those added later. For IPv6 the stack checks only the setting
+ * of "all"; but bpf_fib_lookup() checks the interface's (bpf_ipv6_fib_lookup(), Linux 6.1 to 6.18),
+ * and without its result service NAT delivers nothing. An interface may have no IPv6 at all.
  */
 #include "apply/nat/host/host.h"
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Finds who would miss a packet that goes past the stack; see listeners.h. nat_path.c asks.
+ * Finds listeners that would miss a packet that bypasses the stack; see listeners.h. Called by
+ * nat_path.c.
  *
- * Of nftables a base chain listens that is on the way of forwarded packets (ingress, prerouting,
- * forward, postrouting, egress of a device), is none of address translation, and has rules or drops
- * by policy. Chains are read by netlink, and only when the generation of the rules is another one.
- * What a program redirects the kernel leads past the egress hook on purpose (nf_skip_egress(),
- * Linux 5.16), so that a chain there sees masqueraded packets only through the stack.
+ * A base chain of nftables is a listener if it is on the path of forwarded packets (ingress,
+ * prerouting, forward, postrouting, egress of a device), is not of type nat, and has rules or
+ * policy drop. Chains are read by netlink, and only when the generation of the rules has changed.
+ * Packets that a program redirects skip the egress hook on purpose (nf_skip_egress(), Linux 5.16),
+ * so that a chain there sees masqueraded packets only through the stack.
  *
- * All other hooks (legacy iptables, programs of BPF) the kernel lists by nfnetlink_hook (Linux
- * 5.14, if configured). Hooks of connection tracking, address translation, IPVS, SELinux, AppArmor
- * (which asks who sent a packet), br_netfilter (which passes over what it has shown already) and
- * our own defragmentation judge nobody. Where the kernel can't list hooks, /proc says which tables
- * legacy iptables has; where that can't be read, somebody may listen. Programs of BPF are not found
- * there.
+ * The kernel lists all other hooks (legacy iptables, BPF programs) by nfnetlink_hook (Linux 5.14,
+ * if configured). Hooks of connection tracking, address translation, IPVS, SELinux, AppArmor (which
+ * checks the sender of a packet), br_netfilter (which skips packets that it has handled already)
+ * and our own defragmentation are no listeners. Where the kernel can't list hooks, /proc has the
+ * tables of legacy iptables; where that can't be read, there may be a listener. BPF programs are
+ * not found there.
  *
- * XFRM listens if it has any policy: of these the kernel tells the number.
+ * XFRM is a listener if it has any policy: the kernel reports the number of policies.
  */
 #include "apply/nat/host/listeners.h"
 
@@ -40,10 +41,10 @@ enum { OUR_PRIORITY = -290 /* defrag.c */ };
 
 struct nat_watch {
     struct nl_socket *netfilter, *xfrm; /* NULL: the kernel has none */
-    struct nl_socket *news;             /* of nftables; NULL likewise */
-    uint32_t generation;                /* of the rules that were read last; 0: none was */
+    struct nl_socket *news;             /* notifications of nftables; NULL likewise */
+    uint32_t generation;                /* of the rules that were read last; 0: not read yet */
     struct nat_listeners rules;         /* what they said */
-    bool no_rules, no_hooks;            /* the kernel has no such thing, nor a module for it */
+    bool no_rules, no_hooks;            /* the kernel lacks it, and has no module for it */
 };
 
 void nat_watch_close(struct nat_watch *watch)
@@ -100,7 +101,7 @@ int nat_watch_fd(const struct nat_watch *watch)
 
 static int on_news(const struct nlmsghdr *row, void *context)
 {
-    /* In messages of tables, chains, rules, sets and elements alike the first attribute. */
+    /* In messages of tables, chains, rules, sets and elements alike, the first attribute. */
     const bool ours =
         nft_family(row) == NFPROTO_INET &&
         strcmp(nft_text(nft_attribute(row, NFTA_TABLE_NAME)), OURS_NFTABLES_TABLE) == 0;
@@ -148,7 +149,7 @@ static int on_chain(const struct nlmsghdr *row, void *context)
     if (!hook || !is_on_the_way(family, number) ||
         strcmp(nft_text(nft_attribute(row, NFTA_CHAIN_TYPE)), "nat") == 0)
         return 0;
-    /* A base chain is used by its rules alone: nobody may jump to it. */
+    /* Only a base chain's own rules use it: no rule can jump to it. */
     bool drops = policy && nft_number(policy) == NF_DROP;
     if (drops || nft_number(nft_attribute(row, NFTA_CHAIN_USE)) > 0) {
         struct nat_listeners *listeners = context;
@@ -171,8 +172,8 @@ static int on_generation(const struct nlmsghdr *row, void *context)
 }
 
 /*
- * The kernel looks for a module at each question, and says -EINVAL where there is none: so that is
- * asked once.
+ * At each request the kernel tries to load a module, and returns -EINVAL where there is none: so
+ * this is requested once.
  */
 static void look_at_rules(struct nat_watch *watch, struct nat_listeners *listeners)
 {
@@ -218,7 +219,7 @@ static int on_hook(const struct nlmsghdr *row, void *context)
     const struct nlattr *chain = nft_attribute(row, NFNLA_HOOK_CHAIN_INFO);
     const char *function = nft_text(nft_attribute(row, NFNLA_HOOK_FUNCTION_NAME));
     if (chain && nft_number(nl_find(chain, NFNLA_HOOK_INFO_TYPE)) == NFNL_HOOK_TYPE_NFTABLES)
-        return 0; /* look_at_rules() knows more of it */
+        return 0; /* look_at_rules() has better information */
     if (!judges_nobody(function, nft_number(nft_attribute(row, NFNLA_HOOK_HOOKNUM)),
                        (int32_t)nft_number(nft_attribute(row, NFNLA_HOOK_PRIORITY))))
         listens(context, "a netfilter hook: %s%s", *function ? function : "without a name", "");
@@ -239,7 +240,8 @@ static void look_at_hooks(struct nat_watch *watch, struct nat_listeners *listene
     }
 }
 
-/* Tables of legacy iptables, a name a line. One that translates addresses judges nobody. */
+/* Tables of legacy iptables, one name per line. A table that only translates addresses is no
+ * listener. */
 static void look_at_tables(const char *path, struct nat_listeners *listeners)
 {
     AUTOFREE char *names = NULL;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * svc0, made and kept by rtnetlink; see svc0.h.
+ * svc0, created and maintained by rtnetlink; see svc0.h.
  *
- * What it must be, and why:
- * - no ARP: whatever is routed there needs no neighbour, in both families;
+ * Its settings, and the reasons:
+ * - no ARP: packets routed there need no neighbour, in both families;
  * - no address, not even a link-local one of IPv6 (address generation off, per interface), so that
- *   nothing listens there, and no duplicate address detection delays the first packet;
- * - always the same MAC addresses, of our own making: replies to the node's own packets are
+ *   no program listens there, and no duplicate address detection delays the first packet;
+ * - always the same MAC addresses, which we choose: replies to the node's own packets are
  *   received with svc0's, which the program must know.
  *
- * The kernel takes alias and address generation of an interface that exists only. A crash in
- * between leaves a pair without alias, which is known by its MAC address. The pair comes up last:
- * a link-local address is made in that moment.
+ * The kernel accepts alias and address generation only for an interface that exists. A crash in
+ * between leaves a pair without alias, which is identified by its MAC address. The pair is set up
+ * last: the kernel would generate a link-local address at that moment.
  */
 #include "apply/nat/host/svc0.h"
 
@@ -30,7 +30,7 @@ static const uint8_t macs[2][6] = { { 0x02, 0x66, 0x70, 0x73, 0x76, 0x00 },
                                     { 0x02, 0x66, 0x70, 0x73, 0x76, 0x01 } };
 static const char *const names[2] = { SVC0_NAME, SVC0_PEER_NAME };
 
-/* IPv6 asks for it of every interface that it may use. */
+/* IPv6 checks this setting on every interface that it may use. */
 enum { MTU_MIN = 1280, MTU_MAX = 65535 };
 
 /* `*ret_end` is zeros if there is none. */
@@ -101,7 +101,7 @@ static int failed(int error, const struct nl_result *result, struct faults *faul
     return error;
 }
 
-/* Removes what stands of the pair, and makes it. */
+/* Removes what exists of the pair, and creates it. */
 static int make_anew(struct nl_socket *socket, uint32_t mtu, struct nl_link ends[static 2],
                      struct nl_result *result)
 {
@@ -116,7 +116,7 @@ static int make_anew(struct nl_socket *socket, uint32_t mtu, struct nl_link ends
     return r < 0 ? r : find_both(socket, ends);
 }
 
-/* A pair of ours whose ends do not belong together any more goes; it is made anew then. */
+/* Removes a pair of ours whose ends do not belong together any more; it is then created again. */
 static int make_ends(struct nl_socket *socket, uint32_t mtu, struct nl_link ends[static 2],
                      struct faults *faults)
 {
@@ -146,7 +146,7 @@ int svc0_ensure(uint32_t mtu, struct svc0 *ret_svc0, struct faults *faults)
     int changed = make_ends(socket, mtu, ends, faults);
     if (changed < 0)
         return changed;
-    /* The peer first: svc0 has its carrier when it comes up. */
+    /* The peer first: then svc0 has its carrier when it is set up. */
     for (int i = 1; i >= 0; i--) {
         if (is_finished(&ends[i], macs[i], mtu))
             continue;
@@ -174,7 +174,7 @@ int svc0_remove(void)
         if (ends[i].ifindex == 0 || !is_ours(&ends[i], macs[i]))
             continue;
         r = nl_link_delete(socket, ends[i].ifindex, NULL);
-        if (r < 0 && r != -ENODEV) /* it went with its peer */
+        if (r < 0 && r != -ENODEV) /* it was deleted with its peer */
             return r;
         removed = 1;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Addresses between struct ip and the maps, where IPv4 is written as ::ffff:a.b.c.d. */
+/* Converts between struct ip and the addresses of the maps, where IPv4 is written as
+ * ::ffff:a.b.c.d. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * The maps "control" and "interfaces": settings that apply to all Services.
  *
  * The programs read "control" while it is written. So only words that differ are written, and the
- * count of a list never covers a network that is not written yet: it grows after the networks are
- * written, and shrinks before.
+ * count of a list never includes a network that is not written yet: it is increased after the
+ * networks are written, and decreased before.
  *
- * The programs send ICMP errors under the kernel's own limits (Linux, net/ipv4/icmp.c and
+ * The programs send ICMP errors under the kernel's limits (Linux, net/ipv4/icmp.c and
  * net/ipv6/icmp.c): one error in "ratelimit" milliseconds to each destination, for the types in
  * "ratemask". In IPv4 that is a number, in which bit 3 is "destination unreachable"; in IPv6 a list
  * of types, of which this is type 1. /proc/sys/net shows the network namespace of its reader.
@@ -63,7 +63,7 @@ static void write_nets(struct nat_net *to, uint32_t *count, uint32_t room,
     __atomic_store_n(count, (uint32_t)from_count, __ATOMIC_RELEASE);
 }
 
-/* Peers that don't fit get no errors. One that is read while it changes costs one error. */
+/* Peers that don't fit get no errors. Reading a peer while it changes costs one error. */
 static void write_peers(struct nat_datapath *datapath, const struct nat_settings *settings)
 {
     uint32_t counts[2] = { 0 };

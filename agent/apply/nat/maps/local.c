@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * This node's own addresses, and the endpoints that have one of them.
+ * This node's addresses, and the endpoints that have one of them.
  *
- * An endpoint on the node itself (a pod in the host's network) is delivered here and not forwarded;
- * the program takes that from a bit of the endpoint's state. bank.c sets the bit when it writes an
- * endpoint. When the addresses change, the bit of every installed endpoint is set anew here.
+ * An endpoint on the node itself (a pod in the host's network) is delivered locally and not
+ * forwarded; a bit of the endpoint's state tells the program. bank.c sets the bit when it writes an
+ * endpoint. When the addresses change, this file updates the bit of every installed endpoint.
  */
 #include "apply/nat/maps/local.h"
 

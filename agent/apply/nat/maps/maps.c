@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The maps as objects of the kernel: their sizes, their pins, their mappings.
+ * The maps as kernel objects: their sizes, their pins, their mappings.
  *
- * The agent takes over a pinned map of the wanted shape as it is. It replaces a map of another
- * size: the contents are copied as far as they fit, and the new pin is renamed over the old one,
- * so that a crash leaves one of the two. A filter of another size is begun anew (adopt.c), since
+ * The agent adopts a pinned map with the wanted layout unchanged. It replaces a map of another
+ * size: the contents are copied as far as they fit, and the new pin is renamed over the old one, so
+ * that a crash leaves one of the two. A filter of another size is filled again (adopt.c), since
  * every word has another place in it. "control" is replaced together with "filter", because it has
- * the filter's length and says which half is in force. Ids are indexes and stay what they
- * were; adopt.c cuts off what no longer fits.
+ * the filter's length and says which half is in force. Ids are indexes and do not change; adopt.c
+ * removes entries that no longer fit.
  *
- * Programs that are attached keep using the maps they were loaded with. The flows that they enter
- * after the copy are copied by nat_datapath_settle(), once the hooks have the new programs.
+ * Attached programs keep using the maps with which they were loaded. The flows that they add after
+ * the copy are copied by nat_datapath_settle(), once the hooks have the new programs.
  *
  * bpffs refuses names with a dot (Linux, bpf_lookup()), hence the suffix "-new".
  */
@@ -42,7 +42,7 @@
 static const char *const names[] = { NAT_MAPS(NAT_MAP_NAME) };
 #undef NAT_MAP_NAME
 
-/* The filter is one value, and the kernel takes none above INT_MAX bytes. */
+/* The filter is one value, and the kernel accepts no value above INT_MAX bytes. */
 enum { FILTER_WORDS_MAX = 1 << 26 };
 
 const char *nat_map_name(enum nat_map_index map)
@@ -66,9 +66,9 @@ static uint32_t filter_words(const struct nat_datapath_options *options)
 }
 
 /*
- * Id 0 is nobody's, so an array by id has one entry more than there are ids. A Service has two
+ * Id 0 is not in use, so an array by id has one entry more than there are ids. A Service has two
  * ports on average, each in two banks. An endpoint may be in both sets, and a block of slots has up
- * to twice the room that its set needs. 0: the size that bpf/service/maps.h gives the map.
+ * to twice the room that its set needs. 0: the size of the map in bpf/service/maps.h.
  */
 static uint32_t wanted_entries(enum nat_map_index map, const struct nat_datapath_options *options)
 {
@@ -114,7 +114,7 @@ static bool is_array(const struct nat_map *map)
     return map->type == BPF_MAP_TYPE_ARRAY;
 }
 
-/* Takes a pinned map over, or keeps it open to copy from. Returns 0 or -errno. */
+/* Adopts a pinned map, or keeps it open to copy from. Returns 0 or -errno. */
 static int look_at_pin(struct nat_datapath *datapath, enum nat_map_index index,
                        struct bpf_map *object)
 {
@@ -194,8 +194,7 @@ static void tell_no_bpffs(const struct nat_datapath *datapath, struct faults *fa
     fault_raise(faults, datapath->root, nat_pins_without_bpffs);
 }
 
-/* An agent that is not root, or confined, needs a folder that was made for it (deploy/tmpfiles.d).
- */
+/* An agent that is not root, or confined, needs a folder that exists (deploy/tmpfiles.d). */
 static int make_folder(struct nat_datapath *datapath, struct faults *faults)
 {
     int r = check_bpffs(datapath->pins);
@@ -261,7 +260,7 @@ static int copy_array(struct nat_map *map)
     return 0;
 }
 
-/* An entry that the map has already stays. What the map has no room for is not copied. */
+/* An entry that the map already has is kept. Entries for which there is no room are not copied. */
 static int copy_table(struct nat_map *map)
 {
     AUTOWALK struct nat_walk walk;
@@ -289,7 +288,7 @@ static int pin_as(const struct nat_datapath *datapath, enum nat_map_index index)
 {
     char fresh[PATH_MAX], path[PATH_MAX];
     pin_path(datapath, index, "-new", fresh);
-    (void)unlink(fresh); /* what a crash may have left */
+    (void)unlink(fresh); /* left by a crash */
     int r = bpf_obj_pin(datapath->maps[index].fd, fresh);
     if (r < 0)
         return r;
@@ -313,7 +312,7 @@ static int finish(struct nat_datapath *datapath, enum nat_map_index index)
     return copy_old(map);
 }
 
-/* Does something with each map. Returns 0, or -errno, and then the index of the map. */
+/* Calls a function for each map. Returns 0, or -errno, and then the index of the map. */
 static int each_map(struct nat_datapath *datapath,
                     int (*act)(struct nat_datapath *, enum nat_map_index), int *ret_failed)
 {
@@ -325,7 +324,7 @@ static int each_map(struct nat_datapath *datapath,
     return 0;
 }
 
-/* Removed by somebody, maybe with its folder, while the map itself is held here. */
+/* Removed by another program, maybe with its folder; the open descriptor keeps the map. */
 static int pin_again(struct nat_datapath *datapath, enum nat_map_index index)
 {
     char path[PATH_MAX];
@@ -342,7 +341,7 @@ static int pin_again(struct nat_datapath *datapath, enum nat_map_index index)
     return 0;
 }
 
-/* The maps are in use, and stay so without pins. */
+/* The maps are in use, and remain so without pins. */
 static int repair_pins(struct nat_datapath *datapath, struct faults *faults)
 {
     int failed, r = each_map(datapath, pin_again, &failed);
@@ -352,7 +351,7 @@ static int repair_pins(struct nat_datapath *datapath, struct faults *faults)
     return r;
 }
 
-/* The folder says whether a pin came or went; that is doubted after a dozen looks. */
+/* The folder's time shows whether a pin changed; after a dozen checks, the pins are checked too. */
 static bool pins_are_well(struct nat_datapath *datapath, int64_t changed_ns)
 {
     enum { LOOKS_MOST = 12 };
@@ -369,7 +368,7 @@ void nat_datapath_keep_pins(struct nat_datapath *datapath, struct faults *faults
     if (!nat_datapath_may_pin(datapath))
         tell_no_bpffs(datapath, faults);
     else if (datapath->pins && dir_make(datapath->pins) == 0 && repair_pins(datapath, faults) == 0)
-        datapath->pins_well_ns = changed_ns; /* as it was before they were gone through */
+        datapath->pins_well_ns = changed_ns; /* the time before the pins were checked */
 }
 
 bool nat_datapath_may_pin(const struct nat_datapath *datapath)
@@ -377,7 +376,7 @@ bool nat_datapath_may_pin(const struct nat_datapath *datapath)
     return !datapath->pins || check_bpffs(datapath->pins) != -ENOTSUP;
 }
 
-/* Whoever finds the filter pinned later shall know that nobody has filled it yet. */
+/* So that a process that later finds the filter pinned knows that it is not filled yet. */
 static void forget_filter(const struct nat_datapath *datapath)
 {
     struct nat_control *control = datapath->maps[NAT_MAP_CONTROL].memory;

@@ -2,7 +2,7 @@
 /*
  * Single entries of hash tables and tries, by system calls.
  *
- * The kernel answers E2BIG for a full hash table, ENOSPC for a full trie, and ENOMEM where a table
+ * The kernel returns E2BIG for a full hash table, ENOSPC for a full trie, and ENOMEM where a table
  * without preallocation gets no memory at the moment.
  */
 #include <bpf/bpf.h>

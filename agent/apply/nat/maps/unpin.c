@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Removing the pins of a datapath's maps: also those of an older layout.
+ * Removes the pins of a datapath's maps, including those of an older layout.
  *
- * The folder of each layout is named by its number; beside it lie the links that ask for
- * defragmentation (defrag.c). The folders of hooks (detach.c) and of egress have owners of their
- * own.
+ * The folder of each layout has its number as name; beside it are the links that request
+ * defragmentation (defrag.c). The folders of hooks (detach.c) and of egress are removed by other
+ * files.
  *
  * The kernel frees a map with its last reference, and a program is a reference, too. A link that
  * loses its pin detaches its program.

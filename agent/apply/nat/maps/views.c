@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading the live maps for documents, metrics and the proof: names, sets, counters, refusals, what
- * the hooks have seen and how full each map is. Everything is given in the types of datapath.h, so
- * that callers see nothing of the layout but ids.
+ * Reads the live maps for documents, metrics and the proof: names, sets, counters, refusals, the
+ * hooks' packet counts, and how full each map is. Results have the types of datapath.h, so that
+ * callers see nothing of the layout but ids.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -130,8 +130,8 @@ int nat_datapath_refusals(struct nat_datapath *datapath, nat_refusal_list *ret_l
     return 0;
 }
 
-/* Adds what one load of the programs has seen: of each processor a `struct scratch`, which begins
- * with it. */
+/* Adds the packet counts of one load of the programs: for each processor a `struct scratch`,
+ * which begins with them. */
 static int add_seen(const struct nat_programs *programs, uint64_t packets[static NAT_HOOKS])
 {
     const struct bpf_map *map = nat_programs_map(programs, "scratch");
@@ -188,7 +188,7 @@ static uint64_t count_words(const struct nat_datapath *datapath)
     return count;
 }
 
-/* Ids that rest count as used: they can't be given out. Id 0 is neither used nor room for use. */
+/* Ids at rest count as used: they can't be allocated. Id 0 is neither used nor available. */
 static void use_of_array(const struct nat_datapath *datapath, enum nat_map_index map,
                          struct nat_map_use *use)
 {

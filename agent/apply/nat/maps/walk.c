@@ -2,9 +2,9 @@
 /*
  * Walks by BPF_MAP_LOOKUP_BATCH (hash tables: Linux 5.6, tries: Linux 5.13).
  *
- * From a hash table the kernel copies whole buckets. It answers -ENOSPC if not even one fits; the
- * memory is doubled then. It answers -ENOENT at the end, and may have copied entries all the same.
- * The token that says where to go on is a bucket's number in hash tables, and a whole key in tries.
+ * From a hash table the kernel copies whole buckets. It returns -ENOSPC if not even one fits; the
+ * memory is doubled then. It returns -ENOENT at the end, and may still have copied entries. The
+ * token from which to continue is a bucket's number in hash tables, and a whole key in tries.
  */
 #include "apply/nat/maps/walk.h"
 
