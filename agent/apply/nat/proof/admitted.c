@@ -2,9 +2,9 @@
 /*
  * Sources within a Service's source ranges; see admitted.h.
  *
- * Two prefixes overlap if one has the other's first address, which then is in both. So a pod inside
- * a range is the first address of the smaller one; a stranger is the first address of the range, or
- * the one behind a pod network in it.
+ * Two prefixes overlap if one contains the other's first address, which is then in both. So a pod
+ * inside a range is the first address of the smaller one; a source outside is the first address of
+ * the range, or the one after a pod network in it.
  */
 #include "apply/nat/proof/admitted.h"
 
@@ -23,7 +23,7 @@ bool is_admitted(const struct nat_family *family, const struct ip *source)
            in_any(family->source_ranges.items, family->source_ranges.count, source);
 }
 
-/* The address behind the last one of a prefix; false if there is none. */
+/* The address after the last one of a prefix; false if there is none. */
 static bool address_behind(const struct prefix *prefix, struct ip *ret_ip)
 {
     struct ip ip = prefix->ip;
@@ -40,7 +40,8 @@ static bool address_behind(const struct prefix *prefix, struct ip *ret_ip)
     return sum <= 0xff;
 }
 
-/* Of a range, what is no pod: its first address, or the first one behind some pod network. */
+/* An address of a range that is no pod: its first address, or the first one after some pod
+ * network. */
 static bool find_stranger(const struct probe_origins *origins, const struct prefix *range,
                           struct ip *ret_ip)
 {
@@ -59,7 +60,7 @@ static bool find_stranger(const struct probe_origins *origins, const struct pref
     return false;
 }
 
-/* Without a pod network of the family any address is a pod's, at a pod's interface. */
+/* Without a pod network of the family, any address at a pod's interface is a pod's. */
 static bool find_pod(const struct probe_origins *origins, const struct prefix *range,
                      struct ip *ret_ip)
 {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Children of an interface; see children.h. The proof asks where an endpoint of this node is
- * reached by an uplink, which is seldom; so sockets are opened for each question.
+ * Children of an interface; see children.h. The proof calls this when an endpoint of this node is
+ * reached by an uplink, which is rare; so sockets are opened for each call.
  *
- * A pod's child is in the pod's network namespace, where nobody looks from here. But a macvlan
- * child has a MAC address of its own, which it adds to those that the parent takes in (macvlan.c of
- * Linux, macvlan_open()). The kernel tells these as the parent's own entries of a forwarding table
- * (ndo_dflt_fdb_dump(); `bridge fdb show dev eth0` has them as "self permanent"). One that no
- * interface of this namespace has is somebody's in another one. VLANs and keepalived's macvlans add
- * theirs, too, and are found here; the remote ends of a VXLAN device come with an address (NDA_DST)
- * or a next hop.
+ * A pod's child is in the pod's network namespace, which is not visible from here. But a macvlan
+ * child has a MAC address of its own, which it adds to those that the parent accepts (macvlan.c of
+ * Linux, macvlan_open()). The kernel returns these as the parent's own entries of a forwarding
+ * table (ndo_dflt_fdb_dump(); `bridge fdb show dev eth0` has them as "self permanent"). A MAC
+ * address that no interface of this namespace has belongs to an interface in another one. VLANs and
+ * keepalived's macvlans add theirs, too, and are found here; the remote ends of a VXLAN device have
+ * an address (NDA_DST) or a next hop.
  *
- * An ipvlan child has its parent's MAC address: here it is seen only if it is in this namespace
- * itself (6.1: one elsewhere adds at most groups of IPv6). Then others of the same parent are
- * ipvlan, too, since a parent has children of one kind only. A macvlan child of mode passthru has
- * no address of its own either, and one that is down takes nothing in.
+ * An ipvlan child has its parent's MAC address: it is visible only if it is in this namespace (6.1:
+ * one elsewhere adds at most groups of IPv6). Then other children of the same parent are ipvlan,
+ * too, since all children of a parent have the same kind. A macvlan child of mode passthru has no
+ * MAC address of its own either, and one that is down accepts no packets.
  */
 #include "apply/nat/proof/children.h"
 
@@ -32,7 +32,7 @@ struct mac {
 
 struct looking {
     uint32_t ifindex;
-    VEC(struct mac) stale; /* taken in by the interface, and not known to be anybody's here */
+    VEC(struct mac) stale; /* accepted by the interface, and of no known interface here */
     bool ipvlan;           /* it has such a child in this namespace */
 };
 

@@ -3,11 +3,11 @@
  * Packets for BPF_PROG_TEST_RUN, built for probe.c.
  *
  * The kernel takes an Ethernet frame, strips the header and runs the program; the network stack
- * never sees the packet. So it is as short as the programs' parser allows: TCP has no options,
- * pings no data, UDP at most the number by which it is known again. The frame is a broadcast: the
- * kernel takes a frame to another station as not meant for the device, whose own address is not
- * known here. Checksums are correct, since the twin runs the same code as the programs, which
- * updates them. SCTP's is left zero: none, which is as good.
+ * never sees the packet. So the packet is as short as the programs' parser permits: TCP has no
+ * options, pings have no data, UDP has at most the number that identifies it. The frame is a
+ * broadcast: the kernel treats a frame to another station as not meant for the device, whose own
+ * address is not known here. Checksums are correct, since the twin runs the same code as the
+ * programs, which updates them. SCTP's checksum is left zero, which has no effect here.
  */
 #include "apply/nat/proof/packet.h"
 
@@ -47,7 +47,7 @@ static uint16_t finish(uint32_t sum)
     return htons((uint16_t)~sum);
 }
 
-/* As the family numbers it. */
+/* The protocol number of the family. */
 static uint8_t number_of(const struct nat_packet *packet)
 {
     const bool six = packet->source.family == IP_V6;
@@ -105,7 +105,7 @@ static size_t put_sctp(const struct nat_packet *packet, uint8_t *at)
     return SCTP_HEADER;
 }
 
-/* A question without data, the source port being its identifier. */
+/* An echo request without data; its identifier is the source port. */
 static size_t put_echo(const struct nat_packet *packet, uint8_t *at)
 {
     const bool six = packet->source.family == IP_V6;

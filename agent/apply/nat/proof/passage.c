@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether the host lets a packet pass: one is sent through the stack, and caught where it leaves.
- * engine/nat/host/nat_firewall.c says from where to where.
+ * Whether the host forwards a packet: one is sent through the stack, and caught where it leaves.
+ * engine/nat/host/nat_firewall.c chooses the path.
  *
- * The twin (probe.c) answers for our programs and the kernel's routes; what netfilter does between
- * them only a packet tells, since its rules may ask for anything. The packet is put into the
- * ingress of an uplink by bpf_clone_redirect(), already translated, as it comes from our program
- * there: prerouting, forwarding and postrouting see what they see of a client's. The receiver never
- * gets it: before it is sent, a program that drops it is attached to the exit, and taken away
- * afterwards, all within one call. What stays behind is an entry of connection tracking, always the
- * same one for one source port, for the two minutes that the kernel keeps a SYN without an answer,
- * or half a minute. An answer goes the other way, from where the packet before it left; rules that
- * ask connection tracking then see the second packet of a connection.
+ * The twin (probe.c) checks our programs and the kernel's routes; netfilter between them can only
+ * be checked with a packet, since its rules may match anything. bpf_clone_redirect() puts the
+ * packet into the ingress of an uplink, already translated, as if our program there had processed
+ * it: prerouting, forwarding and postrouting see the same as for a client's packet. The receiver
+ * never gets it: before it is sent, a program that drops it is attached to the exit, and detached
+ * afterwards, all within one call. What remains is an entry of connection tracking, always the same
+ * one for one source port, for the two minutes that the kernel keeps a SYN without a reply, or half
+ * a minute. A reply is sent in the other direction, from where the previous packet left; rules that
+ * match connection tracking then see the second packet of a connection.
  *
- * The kernel runs the packet's way when BPF_PROG_TEST_RUN lets softirqs run again, that is, before
- * the system call ends; another CPU's backlog, or a neighbour that must be asked for, take longer.
+ * The kernel processes the packet when BPF_PROG_TEST_RUN enables softirqs again, that is, before
+ * the system call ends; it takes longer with another CPU's backlog, or a neighbour to be resolved.
  *
- * The catch is a TCX link that ends with its descriptor. Before Linux 6.6 it is a filter behind
- * those of our other layers; one that a killed agent leaves waits for a number that does not come
- * again, and is replaced by the next catch there, or removed by `agentctl cleanup`.
+ * The catch is a TCX link that ends with its descriptor. Before Linux 6.6 it is a filter after
+ * those of our other layers; a filter that a killed agent leaves matches only a number that does
+ * not occur again, and is replaced by the next catch there, or removed by `agentctl cleanup`.
  */
 #include "apply/nat/proof/passage.h"
 
@@ -65,7 +65,8 @@ int passage_open(struct passage **ret_passage)
     return 0;
 }
 
-/* `ret_link`: what keeps it attached; -1 of a filter, which stays until it is taken away. */
+/* `ret_link`: the descriptor that keeps it attached; -1 for a filter, which stays until it is
+ * removed. */
 static int attach(const struct passage *passage, struct nl_socket *socket,
                   const struct nat_place *place, int *ret_link)
 {

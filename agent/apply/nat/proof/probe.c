@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Questions to the twin: one packet, run by BPF_PROG_TEST_RUN on the live maps. prove.c and
- * `agentctl trace` ask them.
+ * Runs the twin: one packet, by BPF_PROG_TEST_RUN on the live maps. Called by prove.c and `agentctl
+ * trace`.
  *
  * The kernel takes the devices from the context: `ifindex`, and `ingress_ifindex`, which is 0 for
- * packets that the node itself made. It looks up routes in the network namespace of the caller. The
- * words of cb[], and the mark, are passed in and come back (seen on 6.1, 6.12, 6.18). A run is one
- * system call of some microseconds; it sends nothing, and the twin writes nothing.
+ * packets of the node itself. It looks up routes in the network namespace of the caller. The words
+ * of cb[], and the mark, are passed in and returned (seen on 6.1, 6.12, 6.18). A run is one system
+ * call of some microseconds; it sends nothing, and the twin writes nothing.
  *
- * A flow is looked up as the program does it, but by system call: that does not count as a use in
- * the LRU table.
+ * A flow is looked up as in the program, but by system call: that does not count as a use in the
+ * LRU table.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>

@@ -2,21 +2,21 @@
 /*
  * The proof, called after each write for the Services that were written.
  *
- * A frontend is asked once for each kind of source: that gives verdict, cause, masquerading and the
- * set. The set's slots are then walked once for all frontends and sources that lead into it: what
- * differs between those is settled before an endpoint is chosen. So a Service costs about
- * 3 x frontends + endpoints runs of the twin, each some microseconds. A set that failed is walked
- * again for the next frontend that needs it, so that each tells its own story; the first slot that
- * fails ends that.
+ * Each frontend is probed once for each kind of source: that gives verdict, cause, masquerading and
+ * the set. The set's slots are then walked once for all frontends and sources that use it: their
+ * differences are checked before an endpoint is chosen. So a Service costs about 3 x frontends +
+ * endpoints runs of the twin, each some microseconds. A set that failed is walked again for the
+ * next frontend that needs it, so that each has a fault of its own; that walk ends at the first
+ * slot that fails.
  *
- * Source ranges: the source that stands for its kind may be outside of them. Then it must be
- * dropped, and another one of the kind, inside a range, asks the rest (admitted.h).
+ * Source ranges: the source that represents its kind may be outside the ranges. Then it must be
+ * dropped, and another one of the kind, inside a range, is used for the other probes (admitted.h).
  *
- * An endpoint to which there is no way is a fault, and no more than that where others of its set
- * are reached: these serve the address by its policy, and with the loss of a node every address
- * that has an endpoint there would otherwise leave the network, on all nodes at once.
+ * An endpoint without a route is a fault, but no more than that where others of its set are
+ * reached: these serve the address by its policy. Otherwise, with the loss of a node, every address
+ * with an endpoint there would be withdrawn, on all nodes at once.
  *
- * What a way there and back is, says prove_path.c.
+ * prove_path.c checks the paths in both directions.
  */
 #include "apply/nat/proof/prove.h"
 
@@ -33,7 +33,7 @@
 #include "faults/raise.h"
 
 enum {
-    PROBE_PORT = 50000,   /* the twin looks at no flow, so any will do */
+    PROBE_PORT = 50000,   /* the twin checks no flow, so any port will do */
     FRONTEND_STRLEN = 80, /* of "[2001:db8::1]:443/TCP" */
 };
 _Static_assert(sizeof(((struct nat_proof *)0)->why) >= FRONTEND_STRLEN + WHY_SIZE,
@@ -46,7 +46,7 @@ static const char look_closer[] = "see: agentctl verify";
 struct demand {
     enum nat_act act;
     enum nat_cause cause;
-    const struct nat_outcome *outcome; /* of a forwarded flow; NULL of others */
+    const struct nat_outcome *outcome; /* of a forwarded flow; otherwise NULL */
 };
 
 static struct demand demand_of(const struct nat_outcome *outcome)
@@ -84,7 +84,7 @@ static int check_port(struct prover *prover, const struct nat_port *port,
                           protocol_name(protocol));
 }
 
-/* Masquerading by the rule; a flow back to its sender is masqueraded in any case. */
+/* Masquerading by the rule; a flow back to its sender is always masqueraded. */
 static int check_masquerade(struct prover *prover, const struct nat_outcome *outcome,
                             const struct nat_probe *probe, const struct nat_answer *answer)
 {
@@ -96,7 +96,8 @@ static int check_masquerade(struct prover *prover, const struct nat_outcome *out
     return prover_differs(prover, look_closer, does ? "masqueraded" : "not masqueraded");
 }
 
-/* A forwarded flow: where to, and whether there is a way. `ret_index`: of the planned set. */
+/* A forwarded flow: its destination, and whether there is a route. `ret_index`: of the planned
+ * set. */
 static int check_forward(struct prover *prover, const struct nat_port *port,
                          const struct nat_outcome *outcome, const struct nat_probe *probe,
                          const struct nat_answer *answer, size_t *ret_index)
@@ -123,7 +124,7 @@ static int check_forward(struct prover *prover, const struct nat_port *port,
     return prover_check_path(prover, port, probe, answer);
 }
 
-/* ---- questions ---- */
+/* ---- probes ---- */
 
 static const char *demand_str(enum nat_act act, enum nat_cause cause, char buffer[static 64])
 {
@@ -132,7 +133,7 @@ static const char *demand_str(enum nat_act act, enum nat_cause cause, char buffe
     return buffer;
 }
 
-/* Runs the twin and compares all but where a forwarded flow goes. */
+/* Runs the twin and compares all but the destination of a forwarded flow. */
 static int ask(struct prover *prover, const struct nat_probe *probe, const struct demand *demand,
                struct nat_answer *ret_answer)
 {
@@ -153,7 +154,7 @@ static int ask(struct prover *prover, const struct nat_probe *probe, const struc
     return check_service(prover, ret_answer->service);
 }
 
-/* One slot. `ret_index`: the endpoint's in the planned set, where the slot is good. */
+/* Checks one slot. `ret_index`: of the endpoint in the planned set, if the slot is correct. */
 static int prove_slot(struct prover *prover, const struct nat_port *port,
                       const struct demand *demand, const struct nat_probe *probe, size_t *ret_index)
 {
@@ -164,7 +165,7 @@ static int prove_slot(struct prover *prover, const struct nat_port *port,
     return r;
 }
 
-/* Remembers the first slot without a way. */
+/* Records the first slot without a route. */
 static void note_lame(struct prover *prover)
 {
     if (!*prover->lame)
@@ -172,8 +173,8 @@ static void note_lame(struct prover *prover)
 }
 
 /*
- * The slots of a set from `slot` on. `seen`: by endpoint of the plan, those that earlier slots
- * have. Adds the number of slots to which there is no way to `lost`.
+ * Checks the slots of a set from `slot` on. `seen`: by endpoint of the plan, those of earlier
+ * slots. Adds the number of slots without a route to `lost`.
  */
 static int walk_slots(struct prover *prover, const struct nat_port *port,
                       const struct demand *demand, struct nat_probe *probe, bool *seen,
@@ -201,7 +202,7 @@ static int walk_slots(struct prover *prover, const struct nat_port *port,
     return 1;
 }
 
-/* All slots of a set, of which the first is known: `first` 0, no way; or 1, endpoint `index`. */
+/* All slots of a set, of which the first is known: `first` 0: no route; 1: endpoint `index`. */
 static int prove_set(struct prover *prover, const struct nat_port *port,
                      const struct demand *demand, struct nat_probe *probe, int first, size_t index)
 {
@@ -230,7 +231,7 @@ static int prove_outcome(struct prover *prover, const struct nat_frontend *front
     const struct nat_port *port = &prover->family->ports.items[frontend->port_index];
     const struct demand demand = demand_of(outcome);
     enum walked *walked = &prover->walked[frontend->port_index * NAT_SETS + outcome->set];
-    /* As in returns_here(), of all but flows back to their sender. */
+    /* As in returns_here(), for all but flows back to their sender. */
     const bool returns = outcome->masquerade || probe->ingress_ifindex == 0;
     const enum walked needed = returns ? WALKED_BOTH : WALKED_FORTH;
     size_t index = 0;
@@ -240,7 +241,8 @@ static int prove_outcome(struct prover *prover, const struct nat_frontend *front
     const int first = prove_slot(prover, port, &demand, probe, &index);
     if (first < 0 || !demand.outcome || (first == 0 && !prover->lost))
         return first;
-    /* A walk with packets that kept their source says nothing of an address to masquerade with. */
+    /* A walk with packets that kept their source does not check for an address to masquerade
+     * with. */
     if (*walked >= needed && (first > 0 || !prover->sourceless))
         return 1;
     const int r = prove_set(prover, port, &demand, probe, first, index);
@@ -261,7 +263,7 @@ static const char *frontend_str(const struct nat_frontend *frontend,
     return buffer;
 }
 
-/* By one interface. `ret_forwards` becomes true if a flow from there is forwarded. */
+/* Probes by one interface. `ret_forwards` becomes true if a flow from there is forwarded. */
 static int prove_source_by(struct prover *prover, const struct nat_frontend *frontend,
                            enum nat_origin origin, uint32_t ifindex, bool *ret_forwards)
 {
@@ -298,7 +300,7 @@ static int prove_source_by(struct prover *prover, const struct nat_frontend *fro
     return r;
 }
 
-/* Says by which of several uplinks it is so. */
+/* Adds by which of several uplinks the difference was found. */
 static void name_uplink(char why[static WHY_SIZE], uint32_t ifindex)
 {
     char name[IF_NAMESIZE], text[WHY_SIZE];
@@ -328,8 +330,8 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
 }
 
 /*
- * That there is no way to an endpoint is one fault, whatever frontends and slots lead there: faults
- * with the same words are told once.
+ * A missing route to an endpoint is one fault, for all frontends and slots that use it: faults with
+ * the same text are raised once.
  */
 static int add_fault(struct prover *prover, const struct nat_frontend *frontend,
                      struct faults *faults, const char *why, bool lost)
@@ -348,7 +350,8 @@ static int add_fault(struct prover *prover, const struct nat_frontend *frontend,
     return 0;
 }
 
-/* From one origin; what is wrong is a fault, and in prover->why if it refutes the frontend. */
+/* Probes from one origin; a difference is a fault, and set in prover->why if it refutes the
+ * frontend. */
 static int prove_origin(struct prover *prover, const struct nat_frontend *frontend,
                         enum nat_origin origin, struct faults *faults, bool *ret_forwards)
 {
@@ -363,7 +366,7 @@ static int prove_origin(struct prover *prover, const struct nat_frontend *fronte
     return add_fault(prover, frontend, faults, prover->why, lost) < 0 ? -ENOMEM : r;
 }
 
-/* `ret_forwards` becomes true if something from outside or a pod is forwarded. */
+/* `ret_forwards` becomes true if a flow from outside or from a pod is forwarded. */
 static int prove_frontend(struct prover *prover, const struct nat_frontend *frontend,
                           struct faults *faults, bool *ret_forwards)
 {
@@ -375,7 +378,7 @@ static int prove_frontend(struct prover *prover, const struct nat_frontend *fron
     return r;
 }
 
-/* All frontends from `frontend` on that have its address; their number goes to `ret_count`. */
+/* All frontends from `frontend` on that have its address; returns their number in `ret_count`. */
 static int prove_address(struct prover *prover, const struct nat_frontend *frontend,
                          nat_proof_list *proofs, struct faults *faults, size_t *ret_count)
 {

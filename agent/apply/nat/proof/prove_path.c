@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The ways of a proof (prove.c): there, and back.
+ * The paths of a proof (prove.c), in both directions.
  *
- * The way: the replies to masqueraded packets and to this node's own come back by the interface
- * that these leave by. Unless that carries our program, they reach the node with an address that
- * nobody there waits for, and are lost. Other replies are translated where they leave, at the
- * client's side. So a set that is good for the ones may be bad for the others; a walk notes both.
+ * The path of replies: replies to masqueraded packets and to this node's packets arrive on the
+ * interface by which the requests leave. Unless that interface has our program, the replies reach
+ * the node with an address for which it has no socket, and are lost. Other replies are translated
+ * where they leave, at the client's side. So a set that is correct for the former may be wrong for
+ * the latter; a walk notes both.
  *
- * A pod of this node whose address was given out of this node's blocks has a veth pair. One that an
- * interface of the node itself has, or that a route takes out by an uplink, is not reached.
+ * A pod of this node whose address was allocated from this node's blocks has a veth pair. If an
+ * interface of the node itself has its address, or the route to it leaves by an uplink, the pod is
+ * not reached.
  *
- * To an endpoint of this node that is behind a child (macvlan, ipvlan) of the interface which the
- * packet leaves by there is no way at all: what a parent sends never reaches its children. The
- * kernel is asked for children only where an endpoint of this node is reached by what may have some
+ * To an endpoint of this node behind a child (macvlan, ipvlan) of the outgoing interface there is
+ * no path at all: packets that a parent sends never reach its children. The kernel is queried for
+ * children only where an endpoint of this node is reached by an interface that may have some
  * (struct nat_attachment); an endpoint of another node is reached by the same interface.
  */
 #include "apply/nat/proof/prove_inside.h"
@@ -79,7 +81,7 @@ static bool is_here(const struct nat_port *port, const struct nat_answer *answer
     return vec_find(&port->sets[NAT_SET_LOCAL], &answer->endpoint_value, nat_endpoint_cmp);
 }
 
-/* ... and reached by what may have children. */
+/* ... and reached by an interface that may have children. */
 static bool may_be_child(const struct prover *prover, const struct nat_port *port,
                          const struct nat_answer *answer)
 {
@@ -147,7 +149,7 @@ static bool is_uplink(const struct probe_origins *origins, uint32_t ifindex)
     return false;
 }
 
-/* The interface of this node itself that has an address; NULL: none. */
+/* The interface of this node that has an address; NULL: none. */
 static const struct link *owner_of(const struct probe_origins *origins, const struct ip *ip)
 {
     if (!origins->addresses || !origins->links)
@@ -159,7 +161,7 @@ static const struct link *owner_of(const struct probe_origins *origins, const st
     return NULL;
 }
 
-/* A pod of ours for which something of the node stands in. Returns 1 if nothing does. */
+/* A pod of ours whose address or route is the node's own. Returns 1 if that is not so. */
 static int check_own(struct prover *prover, const struct nat_port *port,
                      const struct nat_probe *probe, const struct nat_answer *answer)
 {
@@ -186,7 +188,7 @@ static int check_own(struct prover *prover, const struct nat_port *port,
     return 0;
 }
 
-/* The interface of a pod of this node whose own end is down; NULL: it is up. */
+/* The interface of a pod of this node, if its end in the pod is down; NULL: it is up. */
 static const struct link *dead_end(const struct prover *prover, const struct nat_port *port,
                                    const struct nat_answer *answer)
 {
@@ -197,7 +199,7 @@ static const struct link *dead_end(const struct prover *prover, const struct nat
     return link && link->unplugged ? link : NULL;
 }
 
-/* The kernel routes to it all the same, and what it sends there is lost. */
+/* The kernel still routes to it, and packets sent there are lost. */
 static int no_carrier(struct prover *prover, const struct nat_probe *probe,
                       const struct nat_answer *answer, const struct link *link)
 {
@@ -212,14 +214,14 @@ static int no_carrier(struct prover *prover, const struct nat_probe *probe,
     return 0;
 }
 
-/* By svc0 go the node's own packets to addresses of Services. */
+/* The node's own packets to addresses of Services leave by svc0. */
 static bool is_service(uint32_t index)
 {
     char name[IF_NAMESIZE];
     return if_indextoname(index, name) && strcmp(name, SVC0_NAME) == 0;
 }
 
-/* The way there and back. */
+/* The path in both directions. */
 int prover_check_path(struct prover *prover, const struct nat_port *port,
                       const struct nat_probe *probe, const struct nat_answer *answer)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Comparing the live maps with the rows, without trusting what the agent remembers.
+ * Compares the live maps with the rows, without using the agent's memory.
  *
- * The only thing taken from memory is the id of a name. From there the comparison follows the path
- * of a packet: from the entries to ports, slots and endpoints. Then it looks for whatever else in
- * the maps could take packets somewhere: entries, ranges, endpoints and names that no row asks for.
+ * Only the id of a name is taken from memory. From there the comparison follows the path of a
+ * packet: from the entries to ports, slots and endpoints. Then it searches the maps for everything
+ * else that could redirect packets: entries, ranges, endpoints and names that no row wants.
  *
- * A Service that differs is doubted, so that its next write asks the maps. The NAT engine calls
- * this now and then, and for `agentctl verify`.
+ * A Service that differs is doubted, so that its next write reads the maps. The NAT engine calls
+ * this from time to time, and for `agentctl verify`.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ struct check {
     struct nat_datapath *datapath;
     nat_difference_list *list;
     int error;
-    const char *service; /* the name that a difference is told of, or "" */
+    const char *service; /* the name with which a difference is reported, or "" */
     struct nat_installed *installed;
     const struct nat_desired *desired;
     nat_id_list ports; /* live ids, one for each port of the desired; 0: unknown */
@@ -124,7 +124,7 @@ static void check_endpoint(struct check *check, uint32_t id, const struct nat_en
         differ(check, "endpoint %s is not in the filter", where);
 }
 
-/* The endpoint of the list that a slot leads to; NULL: it leads to none of them. */
+/* The endpoint of the list to which a slot refers; NULL: none of them. */
 static const struct nat_endpoint *find_wanted(const struct check *check,
                                               const struct nat_desired_port *wanted, unsigned set,
                                               uint64_t slot)
@@ -139,8 +139,8 @@ static const struct nat_endpoint *find_wanted(const struct check *check,
     return vec_find(&wanted->port->sets[set], &is.endpoint, nat_endpoint_cmp);
 }
 
-/* Slots that rise lead to different endpoints, so that as many as wanted are all that are wanted.
- */
+/* Slots in rising order refer to different endpoints, so if their number is right, all wanted
+ * ones are there. */
 static void check_set(struct check *check, const struct nat_desired_port *wanted, uint32_t port,
                       unsigned set)
 {
@@ -243,14 +243,14 @@ static int compare_keys(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct nat_frontend_key));
 }
 
-/* From now on differences are told of this Service; NULL: of none. */
+/* From now on differences are reported for this Service; NULL: for none. */
 static void about(struct check *check, struct nat_installed *installed)
 {
     check->installed = installed;
     check->service = installed ? installed->name : "";
 }
 
-/* Has an entry removed that no row asks for: by its Service's next write, or by the next sweep. */
+/* Has an entry that no row wants removed: by its Service's next write, or by the next sweep. */
 static void keep_unowned(struct check *check, const struct nat_frontend_key *key,
                          const struct nat_frontend_value *value)
 {
@@ -307,8 +307,8 @@ static int look_for_ranges(struct check *check)
     return r;
 }
 
-/* Returns, by endpoint id, whether it lives and a Service has it. The caller frees it; NULL: no
- * memory. */
+/* Returns, by endpoint id, whether it exists and belongs to a Service. The caller frees it;
+ * NULL: no memory. */
 static bool *list_asked(const struct nat_datapath *datapath)
 {
     bool *asked = calloc(datapath->maps[NAT_MAP_ENDPOINTS].entries, sizeof(*asked));

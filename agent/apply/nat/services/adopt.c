@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Building the memory of installed Services from the maps, when the datapath is opened: after a
- * stop, a crash, or a change of sizes.
+ * Builds the memory of installed Services from the maps, when the datapath is opened: after a stop,
+ * a crash, or a change of sizes.
  *
  * A Service is adopted if it has a name and a service word. Its entries are those with its id. A
- * port is its own if one of its entries points there, an endpoint if it lives and has its id, a
- * slot if the bank in force of such a port points to it. Everything else was left by a write or a
- * removal that did not get to its end: it is removed, and its ids are free.
+ * port belongs to it if one of its entries refers to the port, an endpoint if it exists and has its
+ * id, a slot if the bank in force of such a port refers to it. Everything else was left by a write
+ * or a removal that was interrupted: it is removed, and its ids are free.
  *
- * Which endpoints serve for which port the maps don't say: bank.c learns that with the first write.
+ * The maps do not record which endpoints serve which port: bank.c learns that with the first write.
  *
- * A free id whose array entry looks used rests before it is given out: the agent that stopped may
- * have given it back a moment ago.
+ * A free id whose array entry looks used rests before it is allocated: the agent that stopped may
+ * have released it a moment ago.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 typedef VEC(struct nat_installed *) installed_list;
 
-/* True of "namespace/name" that ends within its memory. */
+/* True for "namespace/name" that is terminated within its memory. */
 static bool is_name(const char *name)
 {
     const char *slash = memchr(name, '/', NAT_NAME_MAX);
@@ -36,7 +36,7 @@ static bool is_name(const char *name)
            slash[1] != '\0';
 }
 
-/* Takes one entry in, or removes it. Returns 0 or -errno. */
+/* Adopts one entry, or removes it. Returns 0 or -errno. */
 typedef int (*adopt_fn)(struct nat_datapath *datapath, const void *key, const void *value);
 
 static int adopt_table(struct nat_datapath *datapath, enum nat_map_index map, adopt_fn adopt)
@@ -88,7 +88,7 @@ static int read_names(struct nat_datapath *datapath, installed_list *ret_service
     return r;
 }
 
-/* With the Services that are still on it: the datapath owns those that were installed. */
+/* With the Services that are still in the list: the datapath owns those that were installed. */
 static void installed_list_done(installed_list *services)
 {
     vec_each(struct nat_installed *, installed, services)
@@ -96,7 +96,7 @@ static void installed_list_done(installed_list *services)
     vec_done(services);
 }
 
-/* Installs one Service of the list, which the datapath owns from then on. */
+/* Installs one Service of the list; from then on the datapath owns it. */
 static int enter(struct nat_datapath *datapath, struct nat_installed **installed)
 {
     int r = sorted_put(&datapath->installed, installed);
@@ -108,7 +108,8 @@ static int enter(struct nat_datapath *datapath, struct nat_installed **installed
     return 0;
 }
 
-/* Two Services have the same name only if somebody else wrote one of them; one of the two goes. */
+/* Two Services have the same name only if another program wrote one of them; one of the two is
+ * removed. */
 static int adopt_names(struct nat_datapath *datapath)
 {
     CLEANUP(installed_list_done) installed_list services = { 0 };
@@ -144,7 +145,7 @@ static struct nat_installed_port *find_port(struct nat_installed *installed, uin
     return NULL;
 }
 
-/* Gives the port of an entry to its Service. Returns 1, 0 (the port is another's), or -ENOMEM. */
+/* Assigns the port of an entry to its Service. Returns 1, 0 (the port is another's), or -ENOMEM. */
 static int adopt_port(struct nat_datapath *datapath, struct nat_installed *installed, uint32_t id)
 {
     if (id == 0 || find_port(installed, id))
@@ -201,8 +202,8 @@ static void claim_slots(struct nat_datapath *datapath, struct nat_installed *ins
 }
 
 /*
- * Takes in the slots of the bank in force. A set that cannot be right is left out of the memory;
- * the next write then finds that the live word differs, and writes the set anew.
+ * Adopts the slots of the bank in force. A set that can't be valid is left out of the memory; the
+ * next write then finds that the live word differs, and writes the set again.
  */
 static int adopt_slots(struct nat_datapath *datapath, struct nat_installed *installed)
 {
@@ -227,8 +228,8 @@ static int adopt_slots(struct nat_datapath *datapath, struct nat_installed *inst
 }
 
 /*
- * The Service that an endpoint was made for; NULL: it is gone. Endpoints of an older agent, which
- * has named a port, serve until the next write, which makes others in their place.
+ * The Service for which an endpoint was made; NULL: it is gone. Endpoints of an older agent, which
+ * name a port, serve until the next write, which replaces them.
  */
 static struct nat_installed *find_maker(const struct nat_datapath *datapath,
                                         const struct nat_endpoint_value *value)
@@ -288,7 +289,7 @@ static int finish_service(struct nat_datapath *datapath, struct nat_installed *i
 
 typedef VEC(struct nat_range_key) range_key_list;
 
-/* A range of no Service goes to `nobodys`. */
+/* A range of no Service is added to `nobodys`. */
 static int adopt_range(struct nat_datapath *datapath, const void *source, range_key_list *nobodys)
 {
     struct nat_range_key key;
@@ -342,7 +343,7 @@ static int on_refusal(struct nat_datapath *datapath, const void *key, const void
 
 /*
  * True if an id may have been in use a moment ago. The word of a service is cleared when it ends,
- * so that of service ids all below the highest in use count.
+ * so all service ids below the highest one in use count.
  */
 static bool looks_used(const struct nat_datapath *datapath, enum nat_id kind, uint32_t id,
                        uint32_t services)
@@ -364,7 +365,7 @@ static uint32_t services_end(const struct nat_datapath *datapath)
     return end;
 }
 
-/* Makes free ids that look used rest, whole stretches at a time. */
+/* Puts free ids that look used to rest, in whole ranges. */
 static int rest_used(struct nat_datapath *datapath, enum nat_id kind, int64_t now_ms)
 {
     struct space *space = &datapath->ids.spaces[kind];
@@ -426,7 +427,7 @@ static int adopt_services(struct nat_datapath *datapath)
     return adopt_table(datapath, NAT_MAP_REFUSALS, on_refusal);
 }
 
-/* A filter that is new, or was replaced, has nothing of what is installed. */
+/* A filter that is new or replaced has none of the installed entries. */
 static bool filter_is_fresh(const struct nat_datapath *datapath)
 {
     const struct nat_map *filter = &datapath->maps[NAT_MAP_FILTER];
@@ -452,7 +453,7 @@ int nat_adopt(struct nat_datapath *datapath)
         if (r < 0)
             return r;
     }
-    datapath->filter_litter = true; /* it may have some: nobody remembers */
+    datapath->filter_litter = true; /* it may have some: that is not recorded */
     int64_t now_ms = clock_mono_ms();
     for (int kind = 0; kind < NAT_ID_KINDS; kind++) {
         r = rest_used(datapath, kind, now_ms);

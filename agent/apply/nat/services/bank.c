@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ports, slots and endpoints of one Service: filling the idle bank, and clearing up after the
- * switch or instead of it. rows.c calls this in the course of a change.
+ * Ports, slots and endpoints of one Service: fills the idle bank, and cleans up after the switch or
+ * instead of it. rows.c calls this in the course of a change.
  *
- * A set whose members did not change keeps its slots, and both banks point to them. A set that
- * changed gets new slots; the old ones rest after the switch. Ports whose sets are alike point to
- * the same slots. A new port id is written into both banks. In the one in force all its outcomes
- * are DROP, because entries of "frontends" with this id are written before the switch, and packets
- * must not get anywhere by them until then.
+ * A set whose members did not change keeps its slots, and both banks refer to them. A set that
+ * changed gets new slots; the old ones rest after the switch. Ports with equal sets refer to the
+ * same slots. A new port id is written into both banks. In the one in force all its outcomes are
+ * DROP, because entries of "frontends" with this id are written before the switch, and packets must
+ * not be forwarded by them until then.
  *
- * An endpoint lives as long as it serves for some port of the Service, whether or not it is in a
- * set, so that UDP flows to it go on; so nobody loses flows or affinity when ports part that had
- * the same endpoints, or come to have them. (Where it goes on serving for other ports only, the
- * sweep ends the flows of this one: flows.c.) Every endpoint gets a generation of its own; the word
- * with the last one is written before the endpoint, so that no crash makes a generation occur
- * twice.
+ * An endpoint exists as long as it serves some port of the Service, whether or not it is in a set,
+ * so that UDP flows to it continue; so no flows or affinity are lost when ports with the same
+ * endpoints get different ones, or the reverse. (Where it continues to serve only other ports, the
+ * sweep ends the flows of this one: flows.c.) Every endpoint gets a new generation; the word with
+ * the last one is written before the endpoint, so that no crash makes a generation occur twice.
  *
- * The endpoints of the row and those of the installed Service are both in the order of addresses,
- * so one walk along both matches them. An installed id whose array entry was changed by somebody
- * else counts as gone.
+ * The endpoints of the row and those of the installed Service are both sorted by address, so one
+ * walk along both matches them. An installed id whose array entry was changed by another program
+ * counts as gone.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -59,7 +58,7 @@ static void rest_slots(struct nat_change *change, uint64_t set)
         rest(change, NAT_ID_SLOT, (uint32_t)(set >> 32), space_block((uint32_t)set));
 }
 
-/* What an installed port becomes; NULL: no port so far. */
+/* The new state of an installed port; NULL: the port is new. */
 static struct nat_port_change *find_now(struct nat_change *change,
                                         const struct nat_installed_port *old)
 {
@@ -70,7 +69,7 @@ static struct nat_port_change *find_now(struct nat_change *change,
     return NULL;
 }
 
-/* An installed port of this owner that no earlier port has taken: a number may occur twice. */
+/* An installed port of this owner that no earlier port has used: a number may occur twice. */
 static struct nat_installed_port *find_old(struct nat_change *change, uint64_t owner)
 {
     vec_each(struct nat_installed_port, port, &change->installed->ports) {
@@ -130,8 +129,8 @@ static void end_next(struct nat_change *change, size_t *at)
 }
 
 /*
- * Passes the installed endpoints from `*at` on that sort before `stored`, which are gone. True if
- * the next one is `stored` itself, and lives.
+ * Skips the installed endpoints from `*at` on that sort before `stored`; these are gone. True if
+ * the next one is `stored` itself, and exists.
  */
 static bool match(struct nat_change *change, size_t *at, const struct nat_stored *stored)
 {
@@ -172,7 +171,7 @@ static int match_endpoints(struct nat_change *change)
     return 0;
 }
 
-/* The slots that a set shall have, in the order in which the programs search them. */
+/* The wanted slots of a set, in the order in which the programs search them. */
 static void gather_words(struct nat_change *change, const nat_place_list *places)
 {
     vec_clear(&change->words);
@@ -189,7 +188,7 @@ static bool has_words(const struct nat_datapath *datapath, uint64_t set, const n
     return count == words->count && memcmp(slots, words->items, count * sizeof(*slots)) == 0;
 }
 
-/* `old`: the set's word so far. */
+/* `old`: the previous word of the set. */
 static int fill_set(struct nat_change *change, const nat_place_list *places, uint64_t old,
                     uint64_t *ret_set)
 {
@@ -282,7 +281,7 @@ void nat_bank_undo(struct nat_change *change)
         rest_slots(change, *set);
 }
 
-/* Lists the slots that the Service has from now on, and lets those rest that it had before. */
+/* Lists the slots that the Service has from now on, and puts its previous ones to rest. */
 static void settle_slots(struct nat_change *change)
 {
     nat_word_list *sets = &change->sets;
@@ -352,7 +351,7 @@ static bool endpoints_match(const struct nat_datapath *datapath,
     return true;
 }
 
-/* True if the slots rise, and are those of just these endpoints. */
+/* True if the slots are in rising order, and refer to exactly these endpoints. */
 static bool set_matches(const struct nat_datapath *datapath, const struct nat_installed *installed,
                         uint64_t set, const nat_place_list *places)
 {

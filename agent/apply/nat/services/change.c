@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The memory of a change: allocated before the first write, freed when the change is done or
- * undone. rows.c makes changes; bank.c, entries.c and ranges.c carry them out. See change.h.
+ * undone. rows.c makes changes; bank.c, entries.c and ranges.c write them. See change.h.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a row to entries, ports and ranges.
+ * Converts a row to entries, ports and ranges.
  *
- * A port that no frontend leads to has no place in the maps. Outcomes are a matter of port, kind of
- * frontend and source, so that all frontends of one kind and port say the same.
+ * A port to which no frontend refers is not in the maps. Outcomes depend on port, kind of frontend
+ * and source, so all frontends of one kind and port are equal in them.
  *
- * Ports of one protocol that lead to the same address and target port have one endpoint there, and
- * sets of the same endpoints are alike: a Service of a hundred ports need not have a hundred times
- * as much in the maps.
+ * Ports of one protocol with the same address and target port share one endpoint, and sets with the
+ * same endpoints are equal: a Service of a hundred ports need not use a hundred times the room in
+ * the maps.
  */
 #include "apply/nat/services/desired.h"
 
@@ -81,7 +81,7 @@ static int add_port(struct nat_desired *desired, const struct nat_family *family
     return vec_push(&desired->ports, item);
 }
 
-/* Ports that have the same number, which no API server lets pass, stay as they are in the row. */
+/* Ports with the same number, which no API server accepts, stay in the order of the row. */
 static int compare_ports(const void *a, const void *b)
 {
     const struct nat_desired_port *left = a, *right = b;
@@ -104,7 +104,7 @@ static int add_ports(struct nat_desired *desired, const struct nat_row *row)
 
 /* ---- endpoints ---- */
 
-/* All endpoints of a port once, in order, each with the sets that it is in. */
+/* All endpoints of a port once, in order, each with the sets to which it belongs. */
 struct endpoint_union {
     const nat_endpoint_list *lists[NAT_SETS + 1];
     size_t at[NAT_SETS + 1];

@@ -2,10 +2,10 @@
 /*
  * The entries of one Service in "frontends", written by difference.
  *
- * An address may pass from one Service to another, and the two Services may be written in either
+ * An address may move from one Service to another, and the two Services may be written in either
  * order. The Service that gets the address overwrites the entry; the one that loses it removes the
- * entry only if the live map says that it is still its own. A Service whose entry was overwritten
- * is doubted from then on, so that its next write asks the map.
+ * entry only if the live map still has it as its own. A Service whose entry was overwritten is
+ * doubted from then on, so that its next write reads the map.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool equal(const struct nat_entry *a, const struct nat_entry *b)
     return a->port == b->port && a->kind == b->kind;
 }
 
-/* For another Service, whose entry is about to be overwritten. */
+/* Doubts another Service, whose entry is about to be overwritten. */
 static void doubt(struct nat_datapath *datapath, uint32_t service)
 {
     struct nat_installed *installed = nat_installed_by_id(datapath, service);
@@ -39,7 +39,8 @@ static void doubt(struct nat_datapath *datapath, uint32_t service)
         installed->doubted = true;
 }
 
-/* Writes one entry. `ret_taken`: what was there, if it was another Service's; else untouched. */
+/* Writes one entry. `ret_taken`: the previous entry, if it was another Service's; else
+ * unchanged. */
 static int put(struct nat_change *change, const struct nat_entry *entry, bool fresh,
                struct nat_frontend_value *ret_taken)
 {
@@ -57,7 +58,7 @@ static int put(struct nat_change *change, const struct nat_entry *entry, bool fr
     return nat_table_put(datapath, NAT_MAP_FRONTENDS, &entry->key, &value, BPF_ANY);
 }
 
-/* The installed entry with the same key. Both lists are sorted: the search goes on from `*at`. */
+/* The installed entry with the same key. Both lists are sorted: the search continues from `*at`. */
 static const struct nat_entry *find_installed(const nat_entry_list *installed, size_t *at,
                                               const struct nat_entry *entry)
 {
@@ -68,7 +69,7 @@ static const struct nat_entry *find_installed(const nat_entry_list *installed, s
     return &installed->items[*at];
 }
 
-/* Removes an entry if the live map says that it belongs to this service. */
+/* Removes an entry if the live map has it as this service's. */
 static int remove_entry(const struct nat_datapath *datapath, const struct nat_frontend_key *key,
                         uint32_t service)
 {
@@ -163,7 +164,7 @@ bool nat_entries_match(const struct nat_datapath *datapath, const struct nat_ins
 }
 
 /*
- * Takes port and kind of an installed entry from the live map. `ret_ours`: whether the map has the
+ * Reads port and kind of an installed entry from the live map. `ret_ours`: whether the map has the
  * entry, and as this service's. Returns 1 if memory was wrong, 0, or -errno.
  */
 static int refresh_entry(const struct nat_datapath *datapath, uint32_t service,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The Bloom filter, by which the programs tell packets that concern service NAT from all others.
+ * The Bloom filter by which the programs distinguish packets that concern service NAT from all
+ * others.
  *
  * Bits are only ever added to the half in force: the flows of a Service need its bits after the
- * Service or an endpoint is gone, because TCP goes on. From time to time the sweep fills the idle
- * half with all that is installed, adds the flows that it meets, and puts that half in force. What
- * is added in the meantime goes into both halves.
+ * Service or an endpoint is gone, because TCP flows continue. From time to time the sweep fills the
+ * idle half with everything that is installed, adds the flows that it finds, and puts that half in
+ * force. Additions in the meantime are made to both halves.
  */
 #include "apply/nat/services/filter.h"
 #include "apply/nat/maps/addr.h"
@@ -42,8 +43,8 @@ bool nat_filter_has(const struct nat_datapath *datapath, const struct nat_addr *
 }
 
 /*
- * The entry of a node port has the node's own address. Address and port together are in the filter:
- * the address alone would make every packet to the node pass it.
+ * The entry of a node port has the node's own address. The filter has address and port together:
+ * with the address alone, every packet to the node would pass the filter.
  */
 static __be16 port_of(const struct nat_entry *entry)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The memory of installed Services: the order of its lists, its look-ups, its end. adopt.c fills it
- * from the maps, rows.c keeps it in step with them. See installed.h.
+ * The memory of installed Services: the order of its lists, its lookups, its end. adopt.c fills it
+ * from the maps, rows.c keeps it consistent with them. See installed.h.
  */
 #include <errno.h>
 #include <stdio.h>

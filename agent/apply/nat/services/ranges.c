@@ -2,12 +2,12 @@
 /*
  * The source ranges of one Service in the trie "ranges", a list for each bank.
  *
- * A change makes the idle bank's list the desired one. The other list is left alone, for packets
- * that are being judged by it just now, until the next change fills its bank. While the ranges stay
- * the same both lists are equal, and nothing is written.
+ * A change writes the desired list into the idle bank. The other list is unchanged, for packets
+ * that are being checked by it just now, until the next change fills its bank. While the ranges
+ * stay the same both lists are equal, and nothing is written.
  *
- * A look-up in a trie finds the longest prefix that fits. The value of an entry is therefore the
- * length of its prefix: that tells whether the entry found is the one that was looked for.
+ * A lookup in a trie finds the longest matching prefix. The value of an entry is therefore the
+ * length of its prefix: that shows whether the entry found is the one that was searched for.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -37,8 +37,8 @@ static bool has(const struct nat_range_key *sorted, size_t count, const struct n
 
 /*
  * Removes the ranges of a bank that `keep` does not have; NULL: all of them. A range that the
- * kernel does not let go stays installed, and the others are removed all the same: a new Service
- * may get the id, and would admit what is left.
+ * kernel fails to remove stays installed, and the others are still removed: a new Service may get
+ * the id, and would admit the remaining ranges.
  */
 static int remove_but(struct nat_datapath *datapath, struct nat_installed *installed, uint32_t bank,
                       const nat_range_list *keep)
@@ -59,7 +59,7 @@ static int remove_but(struct nat_datapath *datapath, struct nat_installed *insta
     return result;
 }
 
-/* Appends what was written to `ranges`, which are not sorted then. */
+/* Appends the written ranges to `ranges`, which are not sorted then. */
 static int put_missing(struct nat_change *change, nat_range_list *ranges)
 {
     size_t before = ranges->count;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Writing rows into the maps, by difference. The NAT engine calls this for each Service of a pass.
+ * Writes rows into the maps, by difference. The NAT engine calls this for each Service of a pass.
  *
  * A Service changes in this order: its name and id, if it is new; the idle bank; its source ranges
  * in that bank; its entries in "frontends"; the service word, which puts all of that in force at
- * once; last, what no packet finds any more is removed. A process that dies in between leaves
- * either the old Service or the new one in force, and beside it leftovers, which adopt.c removes.
- * An error before the switch (a full map) undoes the change.
+ * once; last, everything that no packet uses any more is removed. A process that exits in between
+ * leaves either the old Service or the new one in force, and leftovers, which adopt.c removes. An
+ * error before the switch (a full map) undoes the change.
  *
  * A row that the maps match already costs reads of mapped memory only.
  */
@@ -83,7 +83,7 @@ static int enter_name(struct nat_change *change)
     return nat_table_put(datapath, NAT_MAP_NAMES, &installed->id, change->desired->name, BPF_ANY);
 }
 
-/* Flows of endpoints that were made up to now are none of the next Service's, whatever its id. */
+/* Flows of existing endpoints do not belong to the next Service, even if it has the same id. */
 static void begin_generation(struct nat_datapath *datapath)
 {
     uint64_t last = datapath->endpoints[0].addr.words[NAT_GENERATION_WORD];
@@ -123,7 +123,7 @@ static int fill(struct nat_change *change)
     return nat_entries_put(change);
 }
 
-/* Everything up to the switch. On failure packets find what they found before. */
+/* Everything up to the switch. On failure packets meet the old state. */
 static int prepare(struct nat_change *change)
 {
     int r = fill(change);
@@ -168,7 +168,7 @@ static int carry_out(struct nat_change *change)
     return r;
 }
 
-/* What there was no more of. */
+/* The map that has no more room. */
 struct shortage {
     enum nat_map_index at;
     struct nat_part part; /* with -EDQUOT: the namespace's */
@@ -208,7 +208,7 @@ static int apply(struct nat_datapath *datapath, const struct nat_desired *desire
     return r;
 }
 
-/* The setting that says how large a map is. */
+/* The setting for the size of a map. */
 static const char *key_of(enum nat_map_index map)
 {
     return map == NAT_MAP_SLOTS || map == NAT_MAP_ENDPOINTS ? "services.maps.endpoints"
@@ -241,7 +241,7 @@ static void explain(const char *name, int error, const struct shortage *shortage
                     .remedy = remedy_for_kernel(error));
 }
 
-/* Returns as nat_datapath_write(). */
+/* Returns the same as nat_datapath_write(). */
 static int write_desired(struct nat_datapath *datapath, const struct nat_desired *desired,
                          struct shortage *ret_short)
 {
@@ -290,7 +290,7 @@ int nat_datapath_remove(struct nat_datapath *datapath, const char *namespace, co
     int r = nat_change_begin(&change, datapath, &nothing, installed);
     if (r < 0)
         return r;
-    r = nat_bank_fill(&change); /* with nothing: all endpoints end */
+    r = nat_bank_fill(&change); /* without any: all endpoints end */
     if (r < 0)
         return r;
     r = nat_entries_drop(&change);

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Fair shares of the maps; see share.h. rows.c asks before each change.
+ * Quotas in the maps; see share.h. rows.c calls this before each change.
  *
- * All nodes have maps of the same sizes and the same Services. So what one namespace can fill, it
- * fills on every node at once, and then nobody's endpoints can be replaced any more: others' pods
- * move, and their Services go on with addresses that are dead. Therefore a part of each map stays
- * free for whoever needs it more. Of a change, the map's free part afterwards must be
+ * All nodes have maps of the same sizes and the same Services. So a namespace that fills a map
+ * fills it on every node at once, and then no Service's endpoints can be replaced any more: the
+ * pods of other namespaces move, and their Services keep addresses that do not exist. Therefore a
+ * part of each map stays free for namespaces that need it more. After a change, the free part of
+ * the map must be
  *
- *   at least 1/5    if the namespace has more than its share and the Service grows
- *   at least 1/10   if it has more than its share, for the moment in which old and new stand
- *   at least 1/20   if the Service grows within its namespace's share
- *   anything        if a Service within the share of its namespace changes as it stands
+ *   at least 1/5    if the namespace exceeds its quota and the Service grows
+ *   at least 1/10   if it exceeds its quota, while both old and new entries exist
+ *   at least 1/20   if the Service grows within its namespace's quota
+ *   anything        if a Service within its namespace's quota changes without growing
  *
- * so that growth stops before changes do, and those who have much before those who have little.
- * Nobody loses what he has. The share of a namespace is the map divided by the number of
- * namespaces, but not less than 1/64 of the map.
+ * so that growth stops before changes do, and namespaces with much room stop before those with
+ * little. No namespace loses what it has. The quota of a namespace is the map divided by the number
+ * of namespaces, but not less than 1/64 of the map.
  *
- * What is free of ids is known exactly, those that rest included: they are what a pod interface who
- * changes all the time would otherwise take from others. Entries of tables are counted only when
- * the headroom, which every growth uses up, is gone. A node whose maps have room counts nothing.
+ * The number of free ids is known exactly, including those at rest: otherwise a namespace that
+ * changes all the time would take these from others. Entries of tables are counted only when the
+ * headroom, which every growth reduces, is used up. A node whose maps have room counts nothing.
  */
 #include "apply/nat/services/share.h"
 
@@ -96,10 +97,10 @@ static uint32_t limit_of(const struct nat_datapath *datapath, int shared)
     return datapath->maps[nat_share_map(shared)].entries;
 }
 
-/* ---- who has what ---- */
+/* ---- the use by namespaces ---- */
 
 struct census {
-    struct nat_use all, own; /* of everybody, and of the change's namespace */
+    struct nat_use all, own; /* of all namespaces, and of the change's one */
     uint32_t pod_interfaces;
 };
 
@@ -132,7 +133,7 @@ static struct census take_census(const struct nat_datapath *datapath, const char
     return census;
 }
 
-/* ---- judgement ---- */
+/* ---- checks ---- */
 
 static uint64_t free_of(struct nat_change *change, int shared, const struct census *census)
 {
@@ -142,7 +143,7 @@ static uint64_t free_of(struct nat_change *change, int shared, const struct cens
     return limit > used ? limit - used : 0;
 }
 
-/* True if the change may take a fifth of some map that is not there any more. */
+/* True if the change may leave less than a fifth of some map free. */
 static bool is_tight(struct nat_change *change)
 {
     struct nat_datapath *datapath = change->datapath;
@@ -158,7 +159,7 @@ static bool is_tight(struct nat_change *change)
     return tight;
 }
 
-/* Counted anew: what may be added to the tables before it has to be counted again. */
+/* Counted again: the number of additions to the tables before the next count. */
 static void renew_headroom(struct nat_datapath *datapath, const struct census *census,
                            const struct nat_use *wanted)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Quotas in the maps that all Services share. A namespace counts as a pod interface: it can use its
- * quota of a map, and free room, but not the reserve that others need to continue.
+ * Quotas in the maps that all Services share. A namespace can use its quota of a map, and free
+ * room, but not the reserve that others need to continue.
  */
 #pragma once
 

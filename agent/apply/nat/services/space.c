@@ -4,12 +4,12 @@
  *
  * Order k has a bit for each aligned block of 2^k numbers, set while the block is free and its
  * buddy is not: two free buddies are one free block of the next order. The map of all orders takes
- * two bits a number. The owner of a block knows its size, so that none is kept here.
+ * two bits per number. The owner of a block knows its size, so it is not stored here.
  *
- * The lowest free block is taken, so that what is in use stays together and low. The search goes
- * from large blocks to small ones: in each order it begins at a hint, below which no word has a
- * bit, and ends where the best block so far begins. So a search never passes numbers beyond those
- * that have been in use.
+ * The lowest free block is allocated, so that the numbers in use are contiguous and low. The search
+ * proceeds from large blocks to small ones: in each order it begins at a hint, below which no word
+ * has a bit, and ends at the start of the best block so far. So a search never visits numbers
+ * beyond those that have been in use.
  */
 #include "apply/nat/services/space.h"
 
@@ -54,7 +54,7 @@ static uint32_t words_of(const struct space *space, uint32_t order)
     return blocks_of(space, order) / 64 + 1;
 }
 
-/* One block becomes free; it joins its buddy as long as that is free, too. */
+/* One block becomes free; it is merged with its buddy as long as that is free, too. */
 static void join(struct space *space, uint32_t order, uint32_t block)
 {
     while (order + 1 < SPACE_ORDERS && (block ^ 1) < blocks_of(space, order) &&
@@ -122,7 +122,7 @@ static bool find(struct space *space, uint32_t order, uint32_t below, uint32_t *
     return true;
 }
 
-/* Halves a block that was taken at `from` down to `order`, keeping the half that has `first`. */
+/* Halves a block that was allocated at `from` down to `order`, keeping the half with `first`. */
 static void split(struct space *space, uint32_t from, uint32_t order, uint32_t first)
 {
     for (; from > order; from--)

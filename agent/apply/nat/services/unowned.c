@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The removal of unowned addresses. An entry of an installed Service that no row asks for is put
- * among that Service's entries, so that its next write removes it; an entry of no Service is put on
- * the datapath's list, and the next round of the sweep removes it.
+ * Removes unowned addresses. An entry of an installed Service that no row wants is added to that
+ * Service's entries, so that its next write removes it; an entry of no Service is added to the
+ * datapath's list, and the next round of the sweep removes it.
  */
 #include "apply/nat/services/unowned.h"
 
