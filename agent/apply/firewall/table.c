@@ -25,11 +25,11 @@
  *             ip daddr @closed-ipv4 counter drop and the same of IPv6
  *         }
  *
- * The mark comes before addresses are translated (priority dstnat), as a mark of kube-proxy's
- * world does: the chains behind, input and forward, see it whatever became of the destination.
+ * The mark is set before addresses are translated (priority dstnat), like kube-proxy's mark: later
+ * chains, input and forward, see it whatever the translation of the destination.
  *
- * An element's key is the parts of its type one behind the other, each padded to four bytes. The
- * kernel keeps the number of a set's type for nft to print: six bits for each part.
+ * An element's key is the concatenation of the parts of its type, each padded to four bytes. The
+ * kernel stores the number of a set's type for nft to print: six bits for each part.
  */
 #include "apply/firewall/table.h"
 

@@ -60,10 +60,10 @@ struct kernel_events {
     bool rules; /* a rule of ours changed */
     bool other_rules;
     bool addresses; /* some interface address changed */
-    bool links; /* some interface changed, or where routes by it lead, or an address of one in any
-                   way; or a filter of a clsact qdisc went, or came before ours; or forwarding
+    bool links; /* some interface changed, or the networks routed by it, or any of its addresses; or
+                   a filter of a clsact qdisc was deleted, or added before ours; or forwarding
                    changed */
-    VEC(struct path_change) paths; /* with scope.ways: of any table, by others; no order */
+    VEC(struct path_change) paths; /* with scope.paths: of any table, by others; no order */
     VEC(uint32_t) settings; /* interfaces of which forwarding, rp_filter or proxy_neigh changed */
     bool many_paths;        /* there were more, or a route to other routers has changed */
     bool watched;    /* a route that may lead to an address of kernel_watch() was added, deleted or

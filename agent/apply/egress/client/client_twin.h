@@ -21,7 +21,7 @@ struct egress_told_client {
     struct ip gateway;       /* IP_NONE: none */
     uint32_t active;         /* gateways of the set that take new flows */
     uint32_t out;            /* interface; 0: none */
-    uint32_t mtu;            /* of that way */
+    uint32_t mtu;            /* of that route */
     struct egress_wire wire; /* the packet that would leave if it was sent */
     uint32_t size;           /* of the input packet, from the IP header on */
 };

@@ -18,7 +18,7 @@ struct egress_question {
 struct egress_answer {
     enum egress_twin found;
     uint32_t what; /* as in cb[1]: by `found` a cause, an answer of the kernel, or ifindex */
-    uint32_t home; /* as in cb[2]: the route to our own address; 0: there is a route */
+    uint32_t home; /* as in cb[2]: result of bpf_fib_lookup() to our own address; 0: found */
     struct ip source, destination; /* of the resulting packet; IP_NONE: it is no IP packet */
 };
 

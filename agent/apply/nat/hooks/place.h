@@ -18,8 +18,8 @@ static inline enum nat_direction nat_hook_direction(enum nat_hook hook)
                : NAT_EGRESS;
 }
 
-/* Whose program it is: that of egress stands behind that of service NAT. */
-/* ... and passage.c's behind both, for moments. */
+/* Whose program it is: that of egress runs after that of service NAT. */
+/* ... and passage.c's after both, for moments. */
 enum nat_layer { NAT_LAYER_SERVICES, NAT_LAYER_EGRESS, NAT_LAYER_PASSAGE, NAT_LAYERS };
 
 /* At most one program of ours is attached here. */

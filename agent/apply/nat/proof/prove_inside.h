@@ -30,8 +30,8 @@ struct prover {
     /* The difference is that the pod of the probing interface was deleted: its origin is not
      * proved, as without a pod, until the next check of the interfaces selects another one. */
     bool gone;
-    bool sourceless;     /* ... for lack of an address to masquerade with */
-    char lame[WHY_SIZE]; /* ... of the first such slot of a set that is served by others; or "" */
+    bool sourceless;     /* the difference is a missing address to masquerade with */
+    char lame[WHY_SIZE]; /* why, of the first slot without a route, if others serve; or "" */
     char why[WHY_SIZE];  /* what differs */
     const char *remedy;
 };

@@ -365,7 +365,7 @@ static uint32_t services_end(const struct nat_datapath *datapath)
     return end;
 }
 
-/* Puts free ids that look used to rest, in whole ranges. */
+/* Starts the rest of free ids that look used, in whole ranges. */
 static int rest_used(struct nat_datapath *datapath, enum nat_id kind, int64_t now_ms)
 {
     struct space *space = &datapath->ids.spaces[kind];
