@@ -58,7 +58,7 @@ static void rest_slots(struct nat_change *change, uint64_t set)
         rest(change, NAT_ID_SLOT, (uint32_t)(set >> 32), space_block((uint32_t)set));
 }
 
-/* The new state of an installed port; NULL: the port is new. */
+/* The new state of an installed port; NULL: no port of the change has it so far. */
 static struct nat_port_change *find_now(struct nat_change *change,
                                         const struct nat_installed_port *old)
 {
@@ -69,7 +69,7 @@ static struct nat_port_change *find_now(struct nat_change *change,
     return NULL;
 }
 
-/* An installed port of this owner that no earlier port has used: a number may occur twice. */
+/* An installed port of this owner that no port of the change has yet: a number may occur twice. */
 static struct nat_installed_port *find_old(struct nat_change *change, uint64_t owner)
 {
     vec_each(struct nat_installed_port, port, &change->installed->ports) {
