@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The board: facts that one part of the agent finds out and others plan by. Each entry has one
- * writer, named beside it; everybody may read. The board lives as long as the engines do.
+ * The board: facts that one part of the agent determines and other parts use for planning. Each
+ * entry has one writer, named beside it; every part may read it. The board lives as long as the
+ * engines do.
  */
 #pragma once
 
@@ -14,10 +15,10 @@ struct nat_datapath;
 struct board {
     enum standing standing; /* standing/standing.h: whether this node takes part in service */
     struct nat_svc0 leads;  /* NAT: to svc0; ifindex 0: NAT is off, or svc0 is not there */
-    struct default_sources defaults; /* NAT: this node's addresses towards the default routes */
+    struct default_sources defaults; /* NAT: source addresses of this node for its default routes */
     const struct sorted *proofs;     /* NAT: struct proof, by address; NULL: nothing is proved */
     const struct sorted *service_proofs;         /* NAT: struct service_proof; NULL: likewise */
-    const struct gateway_proofs *gateway_proofs; /* egress: of its gateway's addresses */
+    const struct gateway_proofs *gateway_proofs; /* egress: proofs of its gateway's addresses */
     const struct sorted *service_events; /* events: struct service_event *; NULL: no engine */
-    struct nat_datapath *nat_datapath; /* NAT: its data plane; NULL: NAT is off, or can't be had */
+    struct nat_datapath *nat_datapath;   /* NAT: its datapath; NULL: off, or failed to open */
 };

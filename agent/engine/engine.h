@@ -6,16 +6,15 @@
  * writes the difference. The pass (pass.h) calls the operations of all engines stage by stage, in
  * the order of the table in engines.c. The pass knows no engine by name.
  *
- *   note, hear    the engine is told what changed among objects and in the kernel, and marks the
+ *   note, hear    the engine receives changes of objects and of the kernel's tables, and marks the
  *                 units that this touches as dirty
  *   plan          the engine plans the dirty units; it writes nothing
- *   withdraw      the engine takes out of the network what is about to lose service
+ *   withdraw      the engine withdraws from the network what is about to lose service
  *   write         the engine writes everything else; engines before it in the table have written
- *   publish       the engine updates status and faults, and forgets what the round was about
+ *   publish       the engine updates status and faults, and discards the work of the round
  *
- * One `struct round` goes through all of them. It says what the round is about, and carries what
- * one engine has to tell the engines behind it. What has to outlive a round is on the board
- * (board.h).
+ * One `struct round` goes through all of them. It defines what the round covers, and passes results
+ * of one engine to the engines behind it. What has to outlive a round is on the board (board.h).
  *
  * An operation that an engine does not need is NULL. No operation blocks.
  */
@@ -36,49 +35,49 @@
 
 struct engine;
 
-/* One pass over the engines, from the first note to the last word of publish. */
+/* One pass over all engines, from note to publish. */
 struct round {
-    /* Said by the schedule. */
+    /* Set by the schedule. */
     int64_t now_ms;  /* monotonic */
-    bool all;        /* everything is compared; else what is dirty */
+    bool all;        /* everything is compared; otherwise only what is dirty */
     bool may_remove; /* the source has synced: what it does not name may be removed */
 
-    /* Said by engines, to those behind them in the table and to all in later stages. */
+    /* Set by engines, for those behind them in the table and for all in later stages. */
     ip_list losses;  /* addresses that write will stop serving, sorted: they are withdrawn first */
     ip_list touched; /* addresses whose service or proof changed; duplicates possible */
     bool svc0_moved; /* the leads to svc0 changed (board.h) */
-    bool routes_moved; /* routes were written: what is announced may be something else */
+    bool routes_moved; /* routes were written: what is announced may have changed */
 
-    /* Said by engines, to the schedule. */
-    bool expected; /* there was work to find: a difference is not one that notifications missed */
-    bool full;     /* an engine went over everything that it has */
-    uint32_t changes; /* operations that the kernel was asked for */
+    /* Set by engines, for the schedule. */
+    bool expected; /* there was work: a difference does not mean that a notification was missed */
+    bool full;     /* an engine covered everything that it has */
+    uint32_t changes; /* operations requested from the kernel */
     uint32_t repairs; /* those that undid a foreign change */
 
-    /* Said by the pass, for publish and the schedule: the next round is over all. */
-    int error;          /* 0, or -errno of the first that failed */
-    const char *failed; /* the engine's name; NULL: none, or what is read for all of them */
+    /* Set by the pass, for publish and the schedule: the next round is over all. */
+    int error;          /* 0, or -errno of the first failure */
+    const char *failed; /* the engine's name; NULL: none, or a step for all engines */
 };
 
 void round_done(struct round *round);
 
-/* How far an engine is with the work that it was given. */
+/* How far an engine is with its work. */
 enum progress {
     PROGRESS_DONE,
     PROGRESS_LATER,   /* something waits until next_ms */
     PROGRESS_AT_ONCE, /* another round is needed as soon as the loop has read its inputs */
 };
 
-/* What every engine is made with. All borrowed, for as long as the engine lives. */
+/* Arguments for the creation of every engine. All borrowed while the engine lives. */
 struct engine_setup {
     sd_event *event;
-    struct looks *looks;         /* at what the kernel does not tell of */
-    const struct config *config; /* until configure() gives another */
+    struct looks *looks;         /* checks of what the kernel gives no notification of */
+    const struct config *config; /* until configure() sets another */
     struct store *store;
     struct kernel *kernel;
     struct status *status;
     struct board *board;
-    /* Asks for a round soon, for a change that neither store nor kernel tell of. */
+    /* Requests a round soon, for a change that neither the store nor the kernel reports. */
     void (*wake)(void *context);
     void *context;
 };
@@ -87,24 +86,25 @@ struct engine_ops {
     const char *name; /* "routes" */
 
     /*
-     * Adds to the scope of the kernel's mirror what the engine looks at beside what is there for
-     * all of them (scope_of_node()). Comes before open. Returns 0 or -errno.
+     * Adds to the scope of the kernel's mirror what the engine reads beyond what is there for all
+     * engines (scope_of_node()). Called before open. Returns 0 or -errno.
      */
     int (*scope)(const struct config *config, struct kernel_scope *scope);
 
-    /* Returns 0 or -errno. What can't be had, but can be done without, is a fault. */
+    /* Returns 0 or -errno. An optional resource that can't be opened is a fault. */
     int (*open)(const struct engine_setup *setup, struct engine **ret_engine);
     void (*close)(struct engine *engine);
-    /* Another configuration is in force; the old one is freed after this. A round over all follows.
-     */
+    /* A new configuration is in force; the old one is freed after this call. A round over all
+     * follows. */
     void (*configure)(struct engine *engine, const struct config *config);
 
     /* An object changed. Both versions stay valid until publish. Returns 0 or -ENOMEM. */
     int (*note)(struct engine *engine, const struct change *change, struct round *round);
-    /* What others did in the kernel. Called once in each round, after all notes. 0 or -errno. */
+    /* Changes that other programs made in the kernel. Called once per round, after all notes. 0 or
+     * -errno. */
     int (*hear)(struct engine *engine, const struct kernel_events *events, struct round *round);
-    /* Each returns 0 or -errno, and the next round is over everything. Who fails to plan does
-     * nothing more in this round; where withdraw fails, nobody writes. */
+    /* Each returns 0 or -errno; after an error the next round is over everything. An engine that
+     * fails to plan does nothing more in this round; if withdraw fails, no engine writes. */
     int (*plan)(struct engine *engine, struct round *round);
     int (*withdraw)(struct engine *engine, struct round *round);
     int (*write)(struct engine *engine, struct round *round);
@@ -114,12 +114,12 @@ struct engine_ops {
     /* When a round is due though nothing changes (monotonic); INT64_MAX: never. */
     int64_t (*next_ms)(const struct engine *engine, int64_t now_ms);
     enum progress (*progress)(const struct engine *engine);
-    /* Updates the counts in status that cost a walk: called when somebody asks for them. */
+    /* Updates the counts in status that need a walk: called when a client requests them. */
     void (*count)(struct engine *engine);
 };
 
 /* An engine's own structure begins with this. */
 struct engine {
     const struct engine_ops *ops;
-    bool stopped; /* the pass's: it could not plan in this round */
+    bool stopped; /* set by the pass: the engine could not plan in this round */
 };

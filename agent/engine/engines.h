@@ -7,8 +7,8 @@
 #include "engine/engine.h"
 
 /*
- * What the kernel's mirror has to hold for the engines of a table, given as to engines_open().
- * Returns 0 or -errno.
+ * Collects what the kernel's mirror has to hold for the engines of a table; `table` as for
+ * engines_open(). Returns 0 or -errno.
  */
 int engines_scope(const struct config *config, const struct engine_ops *const *table,
                   struct kernel_scope *ret_scope);
@@ -18,15 +18,15 @@ struct engines {
 };
 
 /*
- * Opens every engine of a table that ends with NULL; of this program's own, in engines.c, where
- * `table` is NULL. Returns 0, or -errno with all that were opened closed again.
+ * Opens every engine of a table that ends with NULL; if `table` is NULL, of the program's table in
+ * engines.c. Returns 0, or -errno after closing all that were opened.
  */
 int engines_open(const struct engine_setup *setup, const struct engine_ops *const *table,
                  struct engines **ret_engines);
 void engines_close(struct engines *engines);
 DEFINE_CLEANUP(struct engines *, engines_close);
 
-/* The engine of these operations, or NULL. */
+/* The engine with these operations, or NULL. */
 struct engine *engines_find(const struct engines *engines, const struct engine_ops *ops);
 
 void engines_configure(struct engines *engines, const struct config *config);
@@ -34,5 +34,5 @@ void engines_count(struct engines *engines);
 
 /* The earliest next_ms of all; INT64_MAX: none. */
 int64_t engines_next_ms(const struct engines *engines, int64_t now_ms);
-/* The progress of the one that is furthest from done. */
+/* The progress of the engine that is furthest from done. */
 enum progress engines_progress(const struct engines *engines);

@@ -10,9 +10,8 @@
 #include "plan/link_table.h"
 
 /*
- * The facts as they are now. Everything is borrowed: `leads` and `defaults` from the board, the
- * rest until the kernel is read again. `leads` with ifindex 0 are none: NAT is off, or svc0 is not
- * there.
+ * The present facts. Everything is borrowed: `leads` and `defaults` from the board, the rest until
+ * the kernel is read again. `leads` with ifindex 0: NAT is off, or svc0 does not exist.
  */
 struct node_facts node_facts_of(const struct config *config, const struct store *store,
                                 const struct kernel *kernel, const struct nat_svc0 *leads,

@@ -2,7 +2,7 @@
 /*
  * When a pass runs, and over what. A pass is due when the store changed, when another program
  * changed something in the kernel, when an engine's waiting time ends, when a failed pass is to be
- * tried again, and every five minutes in any case.
+ * retried, and every five minutes in any case.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "status/status.h"
 #include "store/store.h"
 
-/* Passes come after all inputs. */
+/* A pass runs after all inputs are processed. */
 enum { PASS_PRIORITY = SD_EVENT_PRIORITY_NORMAL + 10 };
 
 struct schedule;
@@ -28,10 +28,10 @@ struct schedule_options {
     struct status *status;
     /* The generation up to which the source's events are in the store; see source/manifest.h. */
     uint64_t (*loaded_generation)(void *context);
-    /* Called before the periodic pass over everything: sources compare what they have, too. */
+    /* Called before the periodic pass over everything: sources also compare their state. */
     void (*doubt)(void *context);
-    /* Called before each pass, when all input is in: may put objects into the store. NULL: nothing
-     * does. Returns 0, or -errno: the pass fails. */
+    /* Called before each pass, after all inputs are processed: may put objects into the store.
+     * NULL: nothing to call. Returns 0, or -errno: the pass fails. */
     int (*prepare)(void *context);
     /* Called after each complete pass. */
     void (*passed)(void *context);
@@ -43,9 +43,9 @@ int schedule_new(const struct schedule_options *options, struct schedule **ret_s
 void schedule_free(struct schedule *schedule);
 DEFINE_CLEANUP(struct schedule *, schedule_free);
 
-/* A pass soon, after all pending input was taken in; over everything with `all`. */
+/* Requests a pass soon, after all pending input is processed; over everything with `all`. */
 void schedule_pass(struct schedule *schedule, bool all);
 
-/* No pass runs from here on, until one over everything by schedule_resume(). */
+/* Suspends passes until schedule_resume(), which starts one over everything. */
 void schedule_pause(struct schedule *schedule);
 void schedule_resume(struct schedule *schedule);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine of detectors: runs the rows of detect/ and puts what they find into the book of
- * faults. It writes nothing into the kernel.
+ * The detector engine: runs the rows of detect/ and puts their faults into the book of faults. It
+ * writes nothing to the kernel.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs the detectors that judge one Service at a time (detect/services.c). Its unit is the Service:
- * what a change touches is judged anew, and what is found of each is held by itself.
+ * Runs the detectors that judge one Service at a time (detect/services.c). The unit is the Service:
+ * a Service that a change touches is judged again, and the findings of each Service are held
+ * separately.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a gateway goes out of service: pure. First the answers to probes tell clients to begin new
- * flows elsewhere, for as long as it takes all of them to hear it; then new flows are refused; and
- * when no connection is left, or egress.gateway.drain is over, all flows are told to go elsewhere.
- * Internal to engine/egress/.
+ * How a gateway leaves service: pure. First the answers to probes tell clients to begin new flows
+ * at other gateways, until all clients have received such an answer. Then new flows are refused.
+ * When no connection is left, or egress.gateway.drain has elapsed, the answers move all flows to
+ * other gateways. Internal to engine/egress/.
  */
 #pragma once
 
@@ -12,19 +12,20 @@
 #include "apply/egress/gateway/gateway.h"
 #include "plan/routes/route_inputs.h"
 
-enum { EGRESS_DRAIN_TOLD_MS = 2000 }; /* by then all clients have asked once more */
+enum { EGRESS_DRAIN_TOLD_MS = 2000 }; /* by then all clients have probed again */
 
 struct egress_drain {
     enum egress_gate_phase phase;
-    int64_t since_ms; /* monotonic; when it began to leave */
+    int64_t since_ms; /* monotonic; when the drain began */
 };
 
 struct egress_drain_facts {
     enum standing standing;
     int64_t now_ms;       /* monotonic */
-    int64_t lasts_ms;     /* egress.gateway.drain */
+    int64_t lasts_ms;     /* egress.gateway.drain, the longest duration */
     uint64_t established; /* connections; read when new flows are refused */
 };
 
-/* Goes on as far as it may. Returns when it may go further; INT64_MAX: not by itself. */
+/* Advances the drain as far as possible. Returns when it may advance again; INT64_MAX: not without
+ * another event. */
 int64_t egress_drain_follow(struct egress_drain *drain, const struct egress_drain_facts *facts);

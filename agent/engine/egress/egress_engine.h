@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The egress engine: keeps the maps and programs that send pods' packets to gateways, and those of
- * a gateway, as the objects ask for it. It is a row of the table of engines.
+ * a gateway, in line with the objects. It is a row of the table of engines.
  */
 #pragma once
 
@@ -13,14 +13,15 @@
 
 extern const struct engine_ops egress_engine_ops;
 
-/* What the API reads of the engine whose operations these are. Borrowed. */
+/* What the API reads of the engine with these operations. Borrowed. */
 
-/* As planned last; NULL: neither side of egress works here. */
+/* The last plan; NULL: neither side of egress is active here. */
 const struct egress_plan *egress_engine_plan(const struct engine *engine);
-/* The two sides' maps; NULL: that side is off, or can't be had. */
+/* The maps of the two sides; NULL: that side is off or could not be opened. */
 const struct egress_datapath *egress_engine_datapath(const struct engine *engine);
 const struct egress_gate *egress_engine_gate(const struct engine *engine);
-/* Whether the client's programs are on an interface of a pod, or no pod here needs them. */
+/* Whether the client's programs are attached to an interface of a pod, or no pod here needs
+ * them. */
 bool egress_engine_carries(const struct engine *engine, uint32_t ifindex);
-/* Who traces packets behind service NAT's program. False: neither side works here. */
+/* The trace step behind service NAT's program. False: neither side is active here. */
 bool egress_engine_behind(struct engine *engine, struct trace_next *ret_next);

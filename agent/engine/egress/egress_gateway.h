@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gateway's side of the egress engine: the datapath of flows, the program, who its clients are,
- * and where they reach it. Internal to engine/egress/.
+ * The gateway's side of the egress engine: the datapath of flows, the program, the list of its
+ * clients, and the addresses at which clients reach it. Internal to engine/egress/.
  */
 #pragma once
 
@@ -11,14 +11,14 @@
 #include "plan/egress/egress.h"
 
 struct egress_gateway_side {
-    struct nat_datapath *own; /* where service NAT is off: the flows */
-    struct egress_gate *gate; /* NULL: this node is no gateway, or it can't be had */
+    struct nat_datapath *own; /* the flows, where service NAT is off */
+    struct egress_gate *gate; /* NULL: this node is no gateway, or it failed to open */
     struct egress_gate_settings settings;
-    int64_t sweep_ms; /* monotonic; of `own`, the next slice */
-    int64_t tell_ms;  /* monotonic; when the journal is told next */
+    int64_t sweep_ms; /* monotonic; next slice of the sweep of `own` */
+    int64_t tell_ms;  /* monotonic; next report to the journal */
     struct egress_drain drain;
-    int64_t drain_ms;   /* monotonic; when it may go further */
-    int64_t retired_ms; /* monotonic; until then it is no fault that it serves no Egress; 0: over */
+    int64_t drain_ms;   /* monotonic; when the drain may advance */
+    int64_t retired_ms; /* monotonic; until then serving no Egress is no fault; 0: elapsed */
 };
 
 /* Opens the datapath; `nat` is service NAT's, or NULL. Returns 0 or -errno with a fault. */
@@ -26,27 +26,29 @@ int egress_gateway_open(struct egress_gateway_side *side, const struct config *c
                         struct nat_datapath *nat, struct faults *faults);
 void egress_gateway_close(struct egress_gateway_side *side);
 
-/* Takes away what an earlier agent has left of a gateway. Returns how much, or -errno. */
+/* Removes what an earlier agent left of a gateway. Returns the number of objects removed, or
+ * -errno. */
 int egress_gateway_take_down(const struct config *config);
 
-/* Finds out where clients reach this node, and tells the program. Returns 0 or -errno. */
+/* Determines at which addresses clients reach this node, and writes them for the program. Returns 0
+ * or -errno. */
 int egress_gateway_follow(struct egress_gateway_side *side, const struct node_facts *facts,
                           struct kernel *kernel, struct faults *faults);
 
-/* Goes on with a drain, as the agent stands. */
+/* Advances a drain according to the state of the agent. */
 void egress_gateway_drain(struct egress_gateway_side *side, const struct config *config,
                           enum standing standing, int64_t now_ms);
-/* When that is to be done again; INT64_MAX: not before something changes. */
+/* When the drain is to be advanced again; INT64_MAX: not before something changes. */
 int64_t egress_gateway_drain_ms(const struct egress_gateway_side *side);
 
-/* Notes whether it serves Egresses. A gateway of which the last one was taken is on its way out of
- * service, and has its time for a drain to get there. Returns whether it is on that way. */
+/* Notes whether the gateway serves Egresses. A gateway whose last Egress is removed leaves service,
+ * and has the time of a drain for this. Returns whether it is leaving. */
 bool egress_gateway_retires(struct egress_gateway_side *side, const struct config *config,
                             const struct egress_plan *plan, int64_t now_ms);
-/* When that way ends; INT64_MAX: it serves some, or has been out of service. */
+/* When this time ends; INT64_MAX: the gateway serves some Egress, or has left service. */
 int64_t egress_gateway_retired_ms(const struct egress_gateway_side *side,
                                   const struct egress_plan *plan);
 
-/* What is due of a slice of the sweep, and of telling the journal who got ports. Returns when to
- * call again (monotonic); INT64_MAX: never, for there is no gateway. */
+/* Does what is due: a slice of the sweep, and the report of allocated port blocks to the journal.
+ * Returns when to call again (monotonic); INT64_MAX: never, because there is no gateway. */
 int64_t egress_gateway_tend(struct egress_gateway_side *side, int64_t now_ms);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Behind which ports of bridges the clients of this node are, so that no packet has to tell.
- * Internal to engine/egress/.
+ * Finds the bridge port behind which each client of this node is, so that the programs need not
+ * learn it from packets. Internal to engine/egress/.
  */
 #pragma once
 
@@ -13,19 +13,19 @@ struct egress_engine;
 struct round;
 
 struct egress_homes {
-    struct nl_socket *socket; /* NULL: nothing had to be read yet */
+    struct nl_socket *socket; /* NULL: not needed so far */
     struct sorted ports;      /* struct egress_home_port, of homes.c */
-    struct sorted found;      /* struct port_address: of clients alone */
-    struct sorted homes;      /* struct egress_home: what the datapath is told */
+    struct sorted found;      /* struct port_address: only those of clients */
+    struct sorted homes;      /* struct egress_home: as written to the datapath */
     struct backoff retry;
-    int64_t retry_ms; /* monotonic; INT64_MAX: the port of no client is gone */
+    int64_t retry_ms; /* monotonic; INT64_MAX: no client's port is missing */
 };
 
 void egress_homes_init(struct egress_homes *homes);
 void egress_homes_done(struct egress_homes *homes);
 
 /*
- * Looks where it is not known, and everywhere in a round over all. Rows of the plan whose port is
- * another one are touched, so that they are written. Returns 0 or -errno.
+ * Reads the ports that are not known, and all of them in a round over all. Rows of the plan whose
+ * port changed are marked as touched, so that they are written. Returns 0 or -errno.
  */
 int egress_homes_follow(struct egress_engine *egress, const struct round *round);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the programs of egress stand: those of clients at the host's ends of pods, that of the
- * gateway at uplinks. Internal to engine/egress/.
+ * Where the programs of egress are attached: the clients' programs to the host ends of pods, the
+ * gateway's program to uplinks. Internal to engine/egress/.
  */
 #pragma once
 
@@ -10,9 +10,10 @@
 /* Returns 0 or -errno. */
 int egress_hooks_open(struct egress_engine *egress);
 
-/* Attaches the programs where they are wanted now, and takes them away elsewhere. What can't be
- * attached is a fault, and tried again. Returns 0 or -errno. */
+/* Attaches the programs where they are wanted, and detaches them elsewhere. A failed attachment is
+ * a fault and is retried. Returns 0 or -errno. */
 int egress_hooks_follow(struct egress_engine *egress, struct round *round);
 
-/* Whether the client's programs are on an interface of a pod, or no pod here needs them. */
+/* Whether the client's programs are attached to an interface of a pod, or no pod here needs
+ * them. */
 bool egress_hooks_carry(const struct egress_engine *egress, uint32_t ifindex);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the gateway has proved of the addresses that it translates to. The routes engine announces
- * them by that. Internal to engine/egress/.
+ * Proofs of the addresses that the gateway translates to. The routes engine announces these
+ * addresses by their proofs. Internal to engine/egress/.
  *
- * An address is proved if every hook of the gateway's carries its program, and a client's packet
- * through the twin (apply/egress/gateway/twin.h) comes out under the address, by an interface that
- * carries the program, too: there the answers are seen. The kernel says nothing of routes that go
- * from main, so the twin is looked at five times a second, and a round asked for if the answer is
- * another one.
+ * An address is proved if every hook of the gateway carries its program, and a client's packet sent
+ * through the twin (apply/egress/gateway/twin.h) leaves with the address as its source, by an
+ * interface that carries the program as well: replies are processed there. The kernel does not
+ * notify of routes that are removed from main, so the twin runs five times a second, and a round is
+ * requested if its result changes.
  */
 #pragma once
 
@@ -15,34 +15,34 @@
 #include "engine/engine.h"
 #include "plan/nat/nat_table.h"
 
-/* What a proof depends on. All borrowed. */
+/* What a proof depends on. All members are borrowed. */
 struct egress_ground {
     const struct config *config;
     struct kernel *kernel;
     struct egress_gate *gate; /* NULL: there is no gateway */
     const struct egress_gate_settings *settings;
-    const nat_attachment_list *attached; /* wanted at the hooks, */
-    bool hooked;                         /* and all of it is there */
+    const nat_attachment_list *attached; /* where programs are wanted, */
+    bool hooked;                         /* and all of them are attached */
 };
 
 struct egress_proving {
     struct gateway_proofs proofs;      /* on the board */
-    bool rivals[EGRESS_ADDRESSES_MAX]; /* somebody else has the address, too */
-    struct ip outside[2];              /* where the packets go: IPv4, IPv6; IP_NONE: nowhere */
+    bool rivals[EGRESS_ADDRESSES_MAX]; /* another node has the address as well */
+    struct ip outside[2];              /* destinations of the packets: IPv4, IPv6; IP_NONE: none */
 
-    struct egress_ground (*ground)(void *context); /* as things are now */
+    struct egress_ground (*ground)(void *context); /* returns the present state */
     void (*wake)(void *context);
     void *context, *wake_context;
     struct looks *looks;
 };
 
-/* Begins to look, where there is an address to be proved. Returns 0 or -errno. */
+/* Starts the periodic proofs if there is an address to be proved. Returns 0 or -errno. */
 int egress_proving_start(struct egress_proving *proving, const struct engine_setup *setup,
                          struct egress_ground (*ground)(void *context), void *context);
 void egress_proving_done(struct egress_proving *proving);
 
-/* The objects changed: where packets of clients go. Returns 0 or -ENOMEM. */
+/* The objects changed: determines where packets of clients are sent. Returns 0 or -ENOMEM. */
 int egress_proving_plan(struct egress_proving *proving, const struct node_facts *facts);
 
-/* Proves again. Appends the addresses of which the proof changed. Returns 0 or -ENOMEM. */
+/* Proves again. Appends the addresses whose proof changed. Returns 0 or -ENOMEM. */
 int egress_proving_follow(struct egress_proving *proving, ip_list *touched, struct faults *faults);

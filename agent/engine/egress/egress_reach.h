@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which gateways no route leads to. A routing daemon takes the route of a gateway back when its
- * session ends, or when BFD finds that it is gone: long before anybody tells the API. Such a
- * gateway is left at the kernel's notification, and taken again when a route is back.
+ * Gateways to which no route exists.
  *
- * Where a default route covers a gateway's address, routes say nothing of it.
- *
- * Beside that: which gateways are pods of this node, at the other end of a veth. Internal to
- * engine/egress/.
+ * A routing daemon withdraws the route to a gateway when its session ends, or when BFD detects that
+ * the gateway is gone, which is long before the API reports it. The agent stops using such a
+ * gateway at the kernel's notification, and uses it again when a route returns. Where a default
+ * route covers a gateway's address, routes say nothing about it. This file also finds the gateways
+ * that are pods of this node, at the other end of a veth. Internal to engine/egress/.
  */
 #pragma once
 
@@ -16,21 +15,22 @@
 #include "plan/egress/egress.h"
 
 struct egress_reach {
-    VEC(struct ip) gateways; /* all of the plan's, sorted, no duplicates */
-    VEC(struct ip) away;     /* of these, where no route leads to; sorted */
+    VEC(struct ip) gateways; /* all those of the plan, sorted, no duplicates */
+    VEC(struct ip) away;     /* those to which no route exists; sorted */
     VEC(struct ip) peers;    /* pods of this node; sorted */
-    bool stale;              /* a route, link or address changed since they were looked at */
+    bool stale;              /* a route, link or address changed since the last check */
 };
 
 void egress_reach_done(struct egress_reach *reach);
 
-/* Looks at them again if need be. Returns 1 if it stands otherwise with any, 0, or -errno. */
+/* Checks the gateways again if needed. Returns 1 if the result changed for any gateway, 0, or
+ * -errno. */
 int egress_reach_look(struct egress_reach *reach, struct kernel *kernel);
 
 /*
- * Takes over the gateways of a new plan, and marks those that are away, and those that are pods of
- * this node, in the plan. A fault for each that is away, and one for each set that has no other.
- * Returns 0 or -errno.
+ * Adopts the gateways of a new plan, and marks in the plan those without a route and those that are
+ * pods of this node. Raises a fault for each gateway without a route, and one for each set that has
+ * no other gateway. Returns 0 or -errno.
  */
 int egress_reach_mark(struct egress_reach *reach, struct kernel *kernel,
                       const struct egress_plan *plan, struct faults *faults);

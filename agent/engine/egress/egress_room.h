@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults of a gateway for want of room: source ports that all have a living flow, blocks of them
- * that are all given, a full table of flows. The program counts what it refuses. Internal to
+ * Faults of a gateway whose resources are exhausted: source ports that all have a live flow, port
+ * blocks that are all allocated, a full flow table. The program counts what it refuses. Internal to
  * engine/egress/.
  */
 #pragma once
@@ -12,12 +12,12 @@
 enum { EGRESS_ROOM_CAUSES = 3 };
 
 struct egress_room {
-    bool looked; /* what was refused before this agent began is not told */
+    bool looked; /* refusals from before this agent's start are not reported */
     uint64_t refused[EGRESS_ROOM_CAUSES];
-    int64_t last_ms[EGRESS_ROOM_CAUSES]; /* monotonic, when there was no room; 0: there is some */
-    uint32_t at[EGRESS_ROOM_CAUSES];     /* where the search for room goes on */
+    int64_t last_ms[EGRESS_ROOM_CAUSES]; /* monotonic, of the last refusal; 0: room is available */
+    uint32_t at[EGRESS_ROOM_CAUSES];     /* where the search for room continues */
 };
 
-/* Looks at what was refused since the last look. `now_ms`: monotonic. */
+/* Checks what was refused since the last call. `now_ms`: monotonic. */
 void egress_room_look(struct egress_room *room, const struct egress_gate *gate, int64_t now_ms,
                       struct faults *faults);

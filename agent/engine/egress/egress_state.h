@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the egress engine is made of, for the files that make it up. Internal to engine/egress/. */
+/* The members of the egress engine, for the files that make it up. Internal to engine/egress/. */
 #pragma once
 
 #include "apply/egress/datapath.h"
@@ -19,11 +19,11 @@
 #include "plan/facts.h"
 
 struct egress_upkeep {
-    struct timer *timer; /* of the gateway's work */
+    struct timer *timer; /* for the gateway's work */
     struct looks *looks;
-    void (*wake)(void *context); /* asks for a pass */
+    void (*wake)(void *context); /* requests a pass */
     void *wake_context;
-    int64_t hooks_ms; /* monotonic: when the hooks were asked last */
+    int64_t hooks_ms; /* monotonic: when the hooks were last queried */
 };
 
 struct egress_engine {
@@ -34,7 +34,7 @@ struct egress_engine {
     struct status *status;
     struct board *board;
 
-    struct egress_datapath *datapath; /* the clients' side; NULL: off, or it can't be had */
+    struct egress_datapath *datapath; /* the clients' side; NULL: off, or could not be opened */
     struct egress_gateway_side gateway;
     struct egress_reach reach;
     struct egress_homes homes;
@@ -42,27 +42,27 @@ struct egress_engine {
     struct nat_hooks *hooks;
     struct egress_plan plan;
     nat_attachment_list attached; /* wanted at the last round, sorted */
-    bool hooked;                  /* ... and all of it was there */
+    bool hooked;                  /* ... and all of them were attached */
     struct egress_proving proving;
     struct egress_room room; /* of the gateway */
     struct egress_pulse pulse;
     struct egress_upkeep upkeep;
 
-    bool dirty;                    /* objects changed: plan anew */
+    bool dirty;                    /* objects changed: plan again */
     struct egress_touched touched; /* by changes since the last round, where that is not needed */
-    bool moved;                    /* links changed: look at the hooks */
-    bool behind;                   /* what the source has told is not in the maps yet */
+    bool moved;                    /* links changed: check the hooks */
+    bool behind;                   /* what the source has reported is not yet in the maps */
     bool complete;                 /* a round over all has been written since the source synced */
     struct backoff retry;
     int64_t retry_ms;
-    struct backoff room_retry; /* of what has found no place in the maps */
-    int64_t room_retry_ms;     /* INT64_MAX: all has */
-    bool left_out;             /* a client of the gateway's has not */
+    struct backoff room_retry; /* of entries for which the maps had no room */
+    int64_t room_retry_ms;     /* INT64_MAX: all entries are in the maps */
+    bool left_out;             /* a client of the gateway is not in the maps */
 };
 
 struct node_facts egress_facts(const struct egress_engine *egress);
 
-/* All that the source has told is in the maps, and it goes on. */
+/* All that the source has reported is in the maps, and it keeps reporting. */
 bool egress_follows(const struct egress_engine *egress);
 
 /* Replaces a group of faults of egress. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `agentctl trace` says of egress: behind service NAT's program a pod's packet meets the
- * clients' program, and what comes in by an uplink of a gateway meets the gateway's. Internal to
- * engine/egress/.
+ * What `agentctl trace` shows of egress: behind service NAT's program, a pod's packet reaches the
+ * clients' program, and a packet that enters by an uplink of a gateway reaches the gateway's
+ * program. Internal to engine/egress/.
  */
 #pragma once
 
@@ -16,15 +16,15 @@ int egress_trace(void *context, const struct trace_question *question, uint32_t 
                  struct trace *trace);
 
 /*
- * The gateway's part. `ifindex`: an uplink, or lo for a pod of this node. Returns as
+ * The gateway's part. `ifindex`: an uplink, or lo for a pod of this node. Returns the same as
  * egress_trace().
  */
 int egress_trace_gateway(const struct egress_engine *egress, const struct trace_question *question,
                          uint32_t ifindex, struct trace *trace);
 
-/* Tells that the packet is dropped, and why. */
+/* Records that the packet is dropped, and why. */
 void egress_trace_drop(struct trace *trace, enum egress_cause cause);
-/* As the program is to be asked about it. */
+/* The packet of a question in the form that the program takes. */
 struct nat_packet egress_trace_packet(const struct trace_question *question);
 
 enum { PLACE_STRLEN = 64 };

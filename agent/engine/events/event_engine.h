@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events engine: which Events the owners of Services are to get. It writes nothing to the
- * kernel; what it plans is on the board (service_events), and agentd writes it to the API.
+ * The events engine: plans which Events are reported on the owners of Services. It writes nothing
+ * to the kernel; its plan is on the board (service_events), and agentd writes it to the API.
  */
 #pragma once
 
@@ -9,4 +9,4 @@
 
 extern const struct engine_ops event_engine_ops;
 
-enum { SERVICE_EVENTS_MAX = 512 }; /* that are planned at once; more are left out */
+enum { SERVICE_EVENTS_MAX = 512 }; /* planned at a time; further ones are left out */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The firewall engine: our table of nftables holds what Services have opened (services.firewall).
+ * The firewall engine: maintains our nftables table of the ports that Services have opened
+ * (services.firewall).
  */
 #pragma once
 

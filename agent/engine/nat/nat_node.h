@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What service NAT knows of this node: svc0, the interfaces that carry the programs, the addresses
- * that masqueraded packets leave with, the networks of pods and Services. It is updated from what
- * the kernel's mirror says of links and addresses.
+ * The state of this node for service NAT: svc0, the interfaces that carry the programs, the source
+ * addresses of masqueraded packets, the networks of pods and Services. It follows the links and
+ * addresses of the kernel's mirror.
  */
 #pragma once
 
@@ -26,27 +26,28 @@ struct nat_node {
     struct nat_settings settings;
     struct {
         struct ip v4, v6;
-    } named;               /* the addresses that the Node object gives it; IP_NONE: none */
-    struct nat_svc0 leads; /* to svc0; ifindex 0: svc0 is not there */
+    } named;               /* its addresses in the Node object; IP_NONE: none */
+    struct nat_svc0 leads; /* to svc0; ifindex 0: svc0 does not exist */
     struct probe_origins origins;
     struct default_sources defaults;
-    enum nat_rank rank;  /* how our programs stood at the hooks when they were looked at */
-    bool defragments[2]; /* netfilter does, for us; IPv4, IPv6 */
+    enum nat_rank rank;  /* rank of our programs at the hooks at the last check */
+    bool defragments[2]; /* netfilter defragments for us; IPv4, IPv6 */
     bool attached;       /* our program is attached to each hook */
-    size_t hindrances;   /* settings of the host that are off */
-    bool incomplete;     /* something was refused: it is tried again soon */
+    size_t hindrances;   /* settings of the host that are wrong */
+    bool incomplete;     /* the kernel refused something: it is retried soon */
     bool moved;          /* something changed that every proof depends on; the engine clears it */
-    bool own_moved;      /* this node's addresses changed, and with them plans; likewise */
+    bool own_moved;      /* this node's addresses changed, and plans with them; likewise */
 };
 
-/* Finds what an earlier agent attached, and has fragments joined. Returns 0 or -errno. */
+/* Finds the programs that an earlier agent attached, and enables defragmentation. Returns 0 or
+ * -errno. */
 int nat_node_open(struct nat_node *node, struct nat_datapath *datapath, const char *pins);
 void nat_node_done(struct nat_node *node);
 
 /*
- * Makes svc0, hooks and the settings in the maps as `facts` and the kernel's mirror ask for. What
- * can't be done is a fault; without svc0 nothing but that is. Returns 0, or -errno when it could
- * not be tried to the end.
+ * Brings svc0, the hooks and the settings in the maps in line with `facts` and the kernel's mirror.
+ * What fails is a fault; without svc0 nothing further is done. Returns 0, or -errno when it could
+ * not be completed.
  */
 int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,
                     struct status *status);
@@ -54,11 +55,11 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
 /* Adds the hooks that our program is not attached to. Returns 0 or -ENOMEM. */
 int nat_node_verify(struct nat_node *node, nat_difference_list *list);
 
-/* Asks the kernel how our programs stand at the hooks. */
+/* Queries the kernel for the rank of our programs at the hooks. */
 enum nat_rank nat_node_look(struct nat_node *node);
 
 /*
- * Whether a setting of the host is another one than at the last look. The kernel tells nobody of
+ * Whether a setting of the host changed since the last check. The kernel gives no notification of
  * some of them (accept_local).
  */
 bool nat_node_host_moved(const struct nat_node *node);

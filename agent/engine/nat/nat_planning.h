@@ -8,7 +8,8 @@
 #include "engine/nat/nat_state.h"
 
 /*
- * Plans what engine->work names into engine->turns. Adds the addresses that lose service, and
- * every address of a Service that changed, to the round. Returns 0, or -ENOMEM with no turns.
+ * Plans the Services that engine->work names into engine->turns. Adds the addresses that lose
+ * service, and every address of a Service that changed, to the round. Returns 0, or -ENOMEM with no
+ * turns.
  */
 int nat_updates_plan(struct nat_engine *engine, struct round *round);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Want of room: new flows that the programs had to refuse. nat_upkeep.c looks. */
+/* Exhausted resources: new flows that the programs had to refuse. nat_upkeep.c checks it. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,17 +7,17 @@
 
 struct nat_engine;
 
-/* What was counted when it was looked at last, and since when nobody is refused any more. */
+/* The counters at the last check, and since when nothing is refused. */
 struct nat_pressure_watch {
-    bool looked; /* what an earlier agent's time has counted is no news */
+    bool looked; /* refusals from before this agent's start are not reported */
     uint64_t flows_refused, ports_refused;
-    /* CLOCK_MONOTONIC of the last look that found more, or no room for more; 0: none */
+    /* CLOCK_MONOTONIC of the last check that found new refusals or no room; 0: none */
     int64_t flows_ms, ports_ms;
-    uint32_t ports_at; /* how many ports were found taken since */
+    uint32_t ports_at; /* the counter of taken ports then */
 };
 
 /*
  * Reports a fault while new flows are refused because the flow table or the source ports to an
- * endpoint are used up, or would be if a client came.
+ * endpoint are used up, or would be for the next client.
  */
 void nat_pressure_report(struct nat_engine *engine, int64_t now_ms);

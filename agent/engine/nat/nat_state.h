@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the NAT engine keeps between rounds. Only engine/nat/ includes this.
+ * State of the NAT engine between rounds. Only engine/nat/ includes this.
  *
  * A turn is a Service whose row changed. A retired Service is a Service that is gone, but stays in
  * the maps until its routes have left the network.
@@ -35,15 +35,15 @@ struct nat_update {
 
 struct nat_retired {
     struct nat_row *row;
-    int64_t due_ms; /* when it leaves the maps, monotonic */
+    int64_t due_ms; /* when it is removed from the maps, monotonic */
 };
 
 /* The rounds from the one that wrote until the last proof of what it wrote, taken together. */
 struct nat_proving {
     int64_t began_us; /* monotonic; 0: nothing is being proved */
     bool all;         /* one of the rounds was over everything */
-    bool everything;  /* every row is proved again: because of `all`, or since this node changed */
-    bool writes;      /* there was something to write, or to compare */
+    bool everything; /* every row is proved again: because of `all`, or because this node changed */
+    bool writes;     /* there was work to write or to compare */
 };
 
 /* What is dirty: this round plans and writes it. */
@@ -62,37 +62,38 @@ struct nat_engine {
     struct status *status;
     struct board *board;
     struct nat_datapath *datapath; /* NULL: NAT is off, or could not be opened */
-    struct nl_socket *socket;      /* for the questions of a trace */
-    struct nl_socket *diag;        /* of sockets; NULL: not opened yet */
+    struct nl_socket *socket;      /* for the queries of a trace */
+    struct nl_socket *diag;        /* socket diagnostics; NULL: not opened yet */
     struct nat_node node;
-    ip_list node_ports; /* the addresses they are served on, IPv4 first */
+    ip_list node_ports; /* the addresses on which they are served, IPv4 first */
     struct sorted rows; /* struct nat_row *: as planned */
     struct nat_proofs proofs;
     VEC(struct nat_update) turns;    /* planned, and not written yet */
-    VEC(struct nat_retired) retired; /* their rows are not in `rows` any more */
+    VEC(struct nat_retired) retired; /* their rows are no longer in `rows` */
     struct sorted unproved; /* struct nat_row *, borrowed from `rows`: proved again later */
     struct sorted to_prove; /* likewise: proved by the next slices (nat_proving.h) */
-    struct nat_work work;   /* what the next round is about */
+    struct nat_work work;   /* what the next round covers */
     struct nat_proving proving;
-    struct nat_paths paths;       /* to endpoints, that changed */
+    struct nat_paths paths;       /* paths to endpoints that changed */
     struct nat_triggers triggers; /* of Services that are not programmed yet */
     struct nat_upkeep upkeep;
     struct nat_pressure_watch pressure;
-    struct nat_watch *watch; /* of who listens in the stack; NULL: not opened yet */
-    bool judged;             /* netfilter has somebody who judges, or may have */
+    struct nat_watch *watch; /* watches listeners in the stack; NULL: not opened yet */
+    bool judged;             /* netfilter filters packets, or may do so */
     bool seals;              /* XFRM has policies */
-    uint32_t generation;     /* of nftables' rules, when it was looked last; 0: unknown */
-    char early[128];         /* the first chain of nftables at ingress; "": none */
+    uint32_t generation;     /* generation of nftables' rules at the last check; 0: unknown */
+    char early[128];         /* the first nftables chain at ingress; "": none */
     struct nat_firewall firewall;
     struct nat_routers routers;
     struct nat_silent_pods silent_pods;
     struct nat_set_pods set_pods;
     struct nat_answers answers;
     struct nat_own_paths own_paths;
-    bool node_doubted; /* a hook was found without our program, of which the kernel tells nobody */
+    bool node_doubted; /* a hook was found without our program; the kernel gives no notification of
+                          that */
     bool complete;     /* a pass over everything has been written */
-    bool synced;       /* one of what a synced source says, not its copy */
-    struct backoff retry; /* of what could not be proved */
+    bool synced;       /* `complete` for a synced source, not for its copy on disk */
+    struct backoff retry; /* for what could not be proved */
     int64_t retry_ms;     /* when it is proved again, monotonic; INT64_MAX: all is proved */
     /* nat_engine_listen() */
     void (*told)(const char *namespace, const char *name, const struct nat_row *row, void *context);
@@ -103,7 +104,7 @@ struct nat_engine {
 void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup);
 void nat_state_done(struct nat_engine *engine);
 
-/* Forgets what was planned and not written. */
+/* Discards what was planned and not written. */
 void nat_state_drop_updates(struct nat_engine *engine);
 
 /* The facts about this node that the planner reads. */
@@ -113,7 +114,8 @@ struct node_facts nat_state_facts(const struct nat_engine *engine);
 struct nat_row *nat_state_row(const struct nat_engine *engine, const char *namespace,
                               const char *name);
 
-/* Replaces the faults of a group of subsystem "services"; of one sort of a Service. */
+/* Replaces the faults of a group of the subsystem "services", or one kind of faults of a
+ * Service. */
 void nat_state_report(struct nat_engine *engine, const char *group, const struct faults *faults);
 void nat_state_report_row(struct nat_engine *engine, const char *sort, const struct nat_row *row,
                           const struct faults *faults);

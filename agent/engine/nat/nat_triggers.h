@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Triggers: since when the cluster waits for this node to program a Service's endpoints. A trigger
- * is the earliest change that the Service's slices tell of (annotation
- * endpoints.kubernetes.io/last-change-trigger-time) and that is not in the maps yet. They make
- * kube-proxy's metric network_programming_duration, by kube-proxy's rules: what was triggered
- * before the agent started does not count; a slice that is deleted ends its Service's waiting,
- * since its time belongs to an earlier change.
+ * is the earliest change that the Service's slices name (annotation
+ * endpoints.kubernetes.io/last-change-trigger-time) and that is not in the maps yet. They feed
+ * kube-proxy's metric network_programming_duration, by kube-proxy's rules: triggers from before the
+ * agent's start do not count; the deletion of a slice ends the wait of its Service, because its
+ * time belongs to an earlier change.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct nat_trigger {
     int64_t wall_ms;
 };
 
-/* The agent starts now. */
+/* Records that the agent starts now. */
 void nat_triggers_init(struct nat_triggers *triggers);
 void nat_triggers_done(struct nat_triggers *triggers);
 

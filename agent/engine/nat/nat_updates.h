@@ -5,8 +5,8 @@
 #include "engine/nat/nat_state.h"
 
 /*
- * Carries out and empties engine->turns, and does whatever else the round is about. Proves one
- * slice of what was written, and adds the addresses whose proof changed to the round. Returns 0, or
- * -errno; then everything must be planned again.
+ * Carries out and empties engine->turns, and does all other work of the round. Proves one slice of
+ * what was written, and adds the addresses whose proof changed to the round. Returns 0, or -errno;
+ * then everything must be planned again.
  */
 int nat_updates_write(struct nat_engine *engine, struct round *round);

@@ -24,7 +24,7 @@ void failed_routes_done(struct failed_routes *failed_routes);
 void failed_routes_examine(struct failed_routes *failed_routes, const struct route *slots,
                            size_t count);
 void failed_routes_examine_all(struct failed_routes *failed_routes);
-/* The kernel refused; `text` is its extended ack, or "". */
+/* The kernel refused the route; `text` is its extended ack, or "". */
 void failed_routes_refused(struct failed_routes *failed_routes, const struct route_op *op,
                            int error, const char *text);
 /* A foreign route is in the slot of `wanted`; `links` name interfaces. */
@@ -33,11 +33,11 @@ void failed_routes_blocked(struct failed_routes *failed_routes, const struct rou
 /* Ends the pass: failed routes that were examined and not raised again are over. */
 void failed_routes_settle(struct failed_routes *failed_routes);
 
-/* The number of failed routes that the kernel's refusal made; with false, that a foreign route
- * made. */
+/* The number of failed routes caused by a refusal of the kernel; with false, caused by a foreign
+ * route. */
 size_t failed_routes_count(const struct failed_routes *failed_routes, bool refused);
-/* Whether a route of this address alone has one, in whatever table. Goes through all of them. */
+/* Whether a route of exactly this address failed, in any table. Walks all of them. */
 bool failed_routes_at(const struct failed_routes *failed_routes, const struct ip *address);
-/* Goes through the slots that the kernel refused; `*index` is 0 at first. False: no further. */
+/* Iterates over the slots that the kernel refused; `*index` is 0 at first. False: the end. */
 bool failed_routes_next_refused(const struct failed_routes *failed_routes, size_t *index,
                                 struct route *ret_slot);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kept routes: routes of an earlier agent that no object names, and that are kept all the same.
+ * Kept routes: routes of an earlier agent that no object names, and that are kept nevertheless.
  *
  * A manifest that has been broken ever since this agent started has no last good content that the
- * agent knows. That manifest may be what names those routes, so the first pass that may remove
- * routes keeps them instead. They are removed as soon as every manifest was read well once, or is
- * gone. A kept route that an object names in the meantime is kept no longer: it follows the objects
- * like all other routes.
+ * agent knows. That manifest may name those routes, so the first pass that may remove routes keeps
+ * them instead. They are removed as soon as every manifest was read well once, or is gone. A kept
+ * route that an object names in the meantime is no longer kept: it follows the objects like all
+ * other routes.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "status/status.h"
 
 struct kept_routes {
-    bool chosen;         /* the first pass that may remove has run, and chose what to keep */
+    bool chosen;         /* the first pass that may remove has run, and selected what to keep */
     struct sorted slots; /* struct route, by slot: those that are still kept */
 };
 
@@ -27,7 +27,7 @@ void kept_routes_done(struct kept_routes *kept);
 bool kept_routes_are_free(const struct kept_routes *kept, const struct status *status);
 
 /*
- * Takes the deletions of kept routes out of `diff`, the difference between plan and kernel.
+ * Removes the deletions of kept routes from `diff`, the difference between plan and kernel.
  * `everything`: the pass is over everything and may remove. Replaces the fault about kept routes.
  * Returns 0 or -ENOMEM.
  */

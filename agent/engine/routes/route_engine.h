@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The routes engine. It owns the routes and rules of ours in the kernel: the export table that BIRD
- * reads, the guards that keep packets to announced addresses from looping, and the leads, which
- * are the routes that take packets for service addresses to svc0.
+ * The routes engine. It owns our routes and rules in the kernel: the export table that BIRD reads,
+ * the guards that prevent forwarding loops of packets to announced addresses, and the leads, which
+ * are the routes that send packets for service addresses to svc0.
  */
 #pragma once
 

@@ -8,8 +8,8 @@
 #include "engine/routes/route_state.h"
 
 /*
- * Carries out one pass over what `work` names. Returns the number of operations that the kernel was
- * asked for, or -errno when the pass could not be completed (memory, netlink socket). What was done
+ * Executes one pass over what `work` names. Returns the number of operations requested from the
+ * kernel, or -errno when the pass could not be completed (memory, netlink socket). What was done
  * until then stays and is counted; a pass over everything must follow.
  */
 int route_pass(struct route_engine *engine, struct route_work *work, int64_t now_ms);

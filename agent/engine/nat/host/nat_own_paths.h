@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the kernel's routing is as a whole what it has to be: that a rule looks up table main,
- * and that the node's addresses are its own. Part of the upkeep (nat_upkeep.h).
+ * Checks the kernel's routing as a whole: that a rule looks up table main, and that the node's
+ * addresses are local to the kernel. Part of the upkeep (nat_upkeep.h).
  */
 #pragma once
 
 struct nat_engine;
 
-/* Looks one after the other that found it amiss; IPv4, IPv6. */
+/* Consecutive checks that found it wrong; IPv4, IPv6. */
 struct nat_own_paths {
     unsigned ruleless[2], away[2];
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the routers that default routes lead to are there: a fault for each that nobody answers
- * for, and for the default route of a family that is gone. Part of the upkeep (nat_upkeep.h).
+ * Checks whether the routers of default routes are reachable: raises a fault for each router that
+ * answers no neighbour requests, and for the default route of a family that is gone. Part of the
+ * upkeep (nat_upkeep.h).
  */
 #pragma once
 
@@ -16,12 +17,13 @@ struct nat_engine;
 struct nat_router {
     uint32_t ifindex;
     struct ip ip;
-    int64_t silent_ms; /* since when nobody answers for it, monotonic; 0: somebody does */
+    int64_t silent_ms; /* since when no router answers at the address, monotonic; 0: one does */
 };
 
-/* What a default route of a family led to last, and how many looks have found none since. */
+/* The last next hop of a family's default route, and how many checks since then found no default
+ * route. */
 struct nat_lost_default {
-    struct nat_router last; /* IP_NONE: a family without one, so far; or no router by address */
+    struct nat_router last; /* IP_NONE: none in this family so far, or without an address */
     bool known;
     unsigned looks;
 };
@@ -31,11 +33,11 @@ struct nat_routers {
     struct nat_lost_default lost[2]; /* IPv4, IPv6; forgotten at a reload */
 };
 
-/* Whether one of them did not answer at the last look. */
+/* Whether one of them did not answer at the last check. */
 bool nat_routers_silent(const struct nat_engine *engine);
 
-/* Default routes that are gone are missed no more. */
+/* Forgets default routes: those that are gone are no longer reported as missing. */
 void nat_routers_forget(struct nat_engine *engine);
 
-/* Looks at each; to be called about once a second. */
+/* Checks each router; to be called about once a second. */
 void nat_routers_look(struct nat_engine *engine, int64_t now_ms);

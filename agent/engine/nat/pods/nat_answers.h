@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the kernel's rules and routes let pass what pods answer to clients: a fault for what is
- * refused because it comes from a pod; for a table main that no rule looks up, and for an address
- * of this node's that the kernel does not take for its own. Part of the upkeep (nat_upkeep.h).
+ * Checks whether the kernel's rules and routes accept replies of pods to clients: raises a fault if
+ * they are refused because they come from a pod, if no rule looks up table main, and if an address
+ * of this node is not local to the kernel. Part of the upkeep (nat_upkeep.h).
  */
 #pragma once
 
@@ -13,18 +13,18 @@
 struct nat_engine;
 
 struct nat_answers {
-    unsigned refused[2]; /* looks one after the other that found it so; IPv4, IPv6 */
+    unsigned refused[2]; /* consecutive checks with this result; IPv4, IPv6 */
 };
 
-/* What the stack would do with a packet of a pod's to a client. */
+/* The stack's route for a packet from a pod to a client. */
 struct answer_way {
-    uint32_t in, out; /* interfaces: the host's end of the pod, and where it leaves; 0: nowhere */
-    bool refused;     /* by a rule or a route that says so */
+    uint32_t in, out; /* interfaces: the host end of the pod, and the output interface; 0: none */
+    bool refused;     /* a rule or a route refuses it explicitly */
 };
 
-/* Returns 1; 0 if there is no way to the pod; or -errno. */
+/* Returns 1; 0 if there is no route to the pod; or -errno. */
 int nat_answer_way(const struct nat_engine *engine, const struct ip *pod, const struct ip *client,
                    struct answer_way *ret_way);
 
-/* Looks at a few pods; to be called about twice a second. */
+/* Checks a few pods; to be called about twice a second. */
 void nat_answers_look(struct nat_engine *engine);

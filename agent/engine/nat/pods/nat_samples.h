@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A few pods of this node, and a few clients, for which it is tried what the stack does with
- * packets between them (nat_firewall.h, nat_answers.h): all of them would cost too much.
+ * Samples: a few pods of this node and a few clients. nat_firewall.h and nat_answers.h test what
+ * the stack does with packets between them; a test of all would cost too much.
  */
 #pragma once
 
@@ -17,15 +17,15 @@ struct nat_engine;
 enum { NAT_SAMPLE_PODS = 3, NAT_SAMPLE_CLIENTS = 2 };
 
 /*
- * Pods of this node to which Services forward a protocol of a family from outside, each of another
- * Service. Returns how many; they are borrowed from the engine's rows.
+ * Pods of this node to which Services forward a protocol of a family from outside, each of a
+ * different Service. Returns their number; they are borrowed from the engine's rows.
  */
 size_t nat_sample_pods(const struct nat_engine *engine, uint8_t family, enum protocol protocol,
                        const struct nat_endpoint *ret_pods[static NAT_SAMPLE_PODS]);
 
 /*
- * The clients of a family: a neighbour in the cluster, if the node has any, then a stranger.
- * Returns how many.
+ * The clients of a family: a neighbour in the cluster, if the node has any, then an outside
+ * address. Returns their number.
  */
 size_t nat_sample_clients(const struct nat_engine *engine, uint8_t family,
                           struct ip ret_clients[static NAT_SAMPLE_CLIENTS]);

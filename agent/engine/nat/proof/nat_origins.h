@@ -3,5 +3,5 @@
 
 #include "engine/nat/nat_node.h"
 
-/* Fills in `node->origins` by its hooks, settings and svc0. Borrows the mirror's lists. */
+/* Fills in `node->origins` from its hooks, settings and svc0. Borrows the mirror's lists. */
 void nat_origins_find(struct nat_node *node, const struct kernel *kernel);

@@ -7,12 +7,12 @@
 
 #include "engine/nat/nat_state.h"
 
-/* A round is about to write: proving begins, or goes on with what this round adds. */
+/* A round is about to write: proving begins, or continues with what this round adds. */
 void nat_proving_begin(struct nat_engine *engine);
 
 /*
- * Proves for a few milliseconds, first the turns, then the rows in engine->to_prove. Adds what it
- * found to the changes. Returns 0 or -ENOMEM.
+ * Proves for a few milliseconds, first the turns, then the rows in engine->to_prove. Adds the
+ * results to the changes. Returns 0 or -ENOMEM.
  */
 int nat_proving_slice(struct nat_engine *engine, service_proof_list *changes);
 
