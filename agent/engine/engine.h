@@ -100,8 +100,10 @@ struct engine_ops {
 
     /* An object changed. Both versions stay valid until publish. Returns 0 or -ENOMEM. */
     int (*note)(struct engine *engine, const struct change *change, struct round *round);
-    /* Changes that other programs made in the kernel. Called once per round, after all notes. 0 or
-     * -errno. */
+    /*
+     * Changes that other programs made in the kernel. Called once per round, after all notes. 0 or
+     * -errno.
+     */
     int (*hear)(struct engine *engine, const struct kernel_events *events, struct round *round);
     /* Each returns 0 or -errno; after an error the next round is over everything. An engine that
      * fails to plan does nothing more in this round; if withdraw fails, no engine writes. */

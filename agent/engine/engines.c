@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The table of engines, and what is done with all engines alike.
+ * The table of engines, and the operations over all engines.
  *
  * The order of the table matters: within a stage an engine is called after those whose results it
- * plans by. Routes announce what NAT has proved, so the routes engine comes after the NAT engine;
- * the programs of egress stand behind those of NAT.
- * A new engine is added here, and nowhere else in the passes.
+ * uses. Routes announce what NAT has proved, so the routes engine comes after the NAT engine; the
+ * programs of egress are attached behind those of NAT. A new engine is added here, and nowhere else
+ * in the passes.
  */
 #include "engine/engines.h"
 
@@ -24,11 +24,11 @@
 #include "engine/routes/route_engine.h"
 
 static const struct engine_ops *const own_table[] = {
-    &pods_engine_ops,   /* first: programs go to where routes lead to pods */
+    &pods_engine_ops,   /* first: programs are attached where routes lead to pods */
     &nat_engine_ops,    /* what it proves is announced */
     &egress_engine_ops, /* likewise, and behind NAT's programs */
     &route_engine_ops,
-    &firewall_engine_ops, /* behind routes: who announces an address is its holder */
+    &firewall_engine_ops, /* behind routes: the node that announces an address is its holder */
     &event_engine_ops,    /* writes to the API alone */
     &detector_engine_ops, /* writes nothing */
     NULL,

@@ -2,9 +2,8 @@
 /*
  * Makes the facts about this node; see facts.h.
  *
- * All planners read the same facts, so that an address which one planner takes for this node's is
- * this node's for the others too. Called by engines when they plan, and by the API when it plans
- * outside a pass.
+ * All planners read the same facts, so that all planners agree on which addresses are local to this
+ * node. Called by engines when they plan, and by the API when it plans outside a pass.
  */
 #include "engine/facts.h"
 

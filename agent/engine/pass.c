@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The stages of a pass; see engine.h for what each of them means.
+ * The stages of a pass; see engine.h for their meaning.
  *
  * The order of the stages loses no packet: every engine withdraws what is about to lose service
  * before any engine writes. Engines write in the order of the table, so that an address is proved
- * before it is announced. The kernel's events are taken over before anything is written: what
- * other programs do in the kernel while a pass runs is collected anew and leads to another pass.
- * The store's changes are forgotten at the end, even if the pass failed, because a pass over
- * everything follows a failed one.
+ * before it is announced. The kernel's events are collected before anything is written: changes
+ * that other programs make while a pass runs are collected separately and cause another pass. The
+ * store's changes are discarded at the end, even if the pass failed, because a pass over everything
+ * follows a failed one.
  *
- * An engine that can't plan or write stops no other one: what it did before stays in the kernel,
- * and all that the others do rests on proofs of what is there.
+ * An engine that can't plan or write stops no other engine: its earlier work stays in the kernel,
+ * and the others rely on proofs of what is there.
  */
 #include "engine/pass.h"
 
 #include "base/vec.h"
 
-/* Each engine that has the operation. */
+/* Iterates over the engines that have the operation. */
 #define each_engine(it, engines, op)                \
     vec_each(struct engine *, it, &(engines)->list) \
         if ((*it)->ops->op)
@@ -69,7 +69,7 @@ static int hear(struct engines *engines, struct kernel *kernel, struct round *ro
     return 0;
 }
 
-/* Notes who failed, for people: the first. Returns the error of the round so far. */
+/* Records the engine that failed first, for operators. Returns the error of the round so far. */
 static int note_failure(const struct engine *engine, int error, struct round *round)
 {
     if (!round->failed)
@@ -77,7 +77,7 @@ static int note_failure(const struct engine *engine, int error, struct round *ro
     return round->error ? round->error : error;
 }
 
-/* One that fails stops here, with all that it had to tell; the others go on. */
+/* An engine that fails stops here; the others continue. */
 static void plan(struct engines *engines, struct round *round)
 {
     vec_each(struct engine *, it, &engines->list) {
@@ -93,7 +93,7 @@ static void plan(struct engines *engines, struct round *round)
     }
 }
 
-/* What is not withdrawn may not lose service: nobody writes after a failure. */
+/* What is not withdrawn may not lose service: no engine writes after a failure. */
 static int withdraw(struct engines *engines, struct round *round)
 {
     each_engine(engine, engines, withdraw)

@@ -10,7 +10,7 @@
 #include "faults/kernel.h"
 #include "faults/raise.h"
 
-enum { TOLERATED = 20 }; /* repairing passes a minute: an operator's hand stays below this */
+enum { TOLERATED = 20 }; /* repairing passes a minute: manual changes stay below this */
 
 static bool fights(const struct rival *rival)
 {

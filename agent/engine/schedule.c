@@ -2,15 +2,15 @@
 /*
  * The schedule of passes; see schedule.h.
  *
- * Inputs only mark work and ask for a pass. The pass runs from a deferred event source of low
- * priority, so that all pending input is taken in first and planned once. A pass is over what
+ * Inputs only mark work and request a pass. The pass runs from a deferred event source of low
+ * priority, so that all pending input is processed first and planned once. A pass is over what
  * changed, except in these cases, where it is over everything: the first pass, the one after a
  * resync of the mirror, after a reload and after a failed pass, and one every five minutes. The
- * last kind must find nothing to do.
+ * periodic pass must find nothing to do.
  *
- * An engine may have more to do than the loop can be kept waiting for (proofs of many Services).
- * It then asks for further passes, which follow each other at once; between them the loop handles
- * what is pending. A pass over everything counts as complete with the last of them.
+ * An engine may have more to do than the loop can be kept waiting for (proofs of many Services). It
+ * then requests further passes, which follow each other at once; between them the loop handles
+ * pending events. A pass over everything counts as complete with the last of them.
  *
  * These timers can wake an idle agent: the full pass (5 min), what an engine waits for (the end of
  * a hold-down, a retry of what was refused or not proved), the retry after a failed pass (1 s
@@ -46,11 +46,11 @@ struct schedule {
     struct backoff retry;
     struct rival rival;
     int64_t repair_ms;     /* monotonic: against a rival, the next repair is due; 0: none waits */
-    bool paused;           /* no pass runs: what is wanted is not known yet, and may be soon */
+    bool paused;           /* no pass runs: the wanted state is not known yet, and may be soon */
     bool all;              /* the next pass is over everything */
-    bool swept;            /* one was that might remove */
+    bool swept;            /* one ran that was allowed to remove */
     bool doubting;         /* the next one is the periodic one, which must find nothing */
-    int64_t full_began_us; /* of the pass over everything that engines have not done yet; 0: none */
+    int64_t full_began_us; /* of the pass over everything that engines have not finished; 0: none */
 };
 
 static void report_rival(struct schedule *schedule, uint32_t repairs, uint32_t writer,
@@ -73,8 +73,8 @@ static void report_rival(struct schedule *schedule, uint32_t repairs, uint32_t w
                              clock_wall_ms());
 }
 
-/* A failure is tried again later and later; success starts over. */
-/* `engine`: who failed; NULL: nobody of them. */
+/* A failure is retried with growing delays; success resets the delay. */
+/* `engine`: the one that failed; NULL: none of them. */
 static void report_failure(struct schedule *schedule, int error, const char *engine)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -130,7 +130,7 @@ static bool events_need_pass(const struct kernel_events *events)
            events->resynced;
 }
 
-/* What a pass that was carried out leaves to be done, and by when. */
+/* Sets what remains to be done after a pass, and by when. */
 static void go_on(struct schedule *schedule, const struct round *round, int64_t began_us,
                   uint64_t generation)
 {
@@ -146,7 +146,9 @@ static void go_on(struct schedule *schedule, const struct round *round, int64_t 
         schedule_pass(schedule, false);
 }
 
-/* Whether the next pass is over everything: it was asked for, or none could do all that it may. */
+/*
+ * Whether the next pass is over everything: it was requested, or no pass could do all that it may.
+ */
 static bool is_all_due(const struct schedule *schedule)
 {
     const struct status *status = schedule->options.status;
@@ -174,15 +176,15 @@ static void run_pass(void *context)
     uint32_t writer = 0;
     round.full = round.all;
     int r = options->prepare ? options->prepare(options->context) : 0;
-    if (r > 0) { /* there is nothing to plan by yet: all stays as it is */
+    if (r > 0) { /* there is nothing to plan by yet: everything stays unchanged */
         schedule->all = true;
         return;
     }
     if (r == 0)
         r = pass_run(options->engines, options->store, options->kernel, &round, &writer);
     if (round.expected)
-        schedule->doubting = false; /* there was work to find */
-    schedule->all = r < 0; /* what was lost on the way is found by a pass over everything */
+        schedule->doubting = false; /* there was work */
+    schedule->all = r < 0;          /* what was lost is found by a pass over everything */
     options->status->routes.passes++;
     report_failure(schedule, r, round.failed);
     report_rival(schedule, round.repairs, writer, round.now_ms);
@@ -210,7 +212,7 @@ void schedule_resume(struct schedule *schedule)
     schedule_pass(schedule, true);
 }
 
-/* A rival is answered once a second, however often it writes. */
+/* Writes of a rival are undone once a second, however often it writes. */
 static void answer_later(struct schedule *schedule, int64_t now_ms)
 {
     if (!schedule->repair_ms)

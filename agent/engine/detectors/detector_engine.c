@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The engine of detectors; see detector_engine.h. Rows that judge by what no notification tells of
- * are served by one look: it reads the facts of those that are due, once for all of them. Rows that
- * judge by objects are asked in the pass, if an object or an address of an interface changed that
- * they depend on.
+ * The detector engine; see detector_engine.h. Rows that depend on facts without notifications share
+ * one periodic check: it reads the facts of the rows that are due, once for all of them. Rows that
+ * depend on objects run in the pass, if an object or an interface address that they depend on
+ * changed.
  */
 #include "engine/detectors/detector_engine.h"
 
@@ -16,7 +16,7 @@
 #include "detect/detection.h"
 #include "engine/detectors/service_watch.h"
 
-/* A row of a table, with what it has seen. */
+/* A row of a table, with its state. */
 struct watch {
     const struct detector *detector;
     struct detection detection;
@@ -25,7 +25,7 @@ struct watch {
 };
 
 struct detector_engine {
-    struct engine engine; /* first: it is all that the pass knows of */
+    struct engine engine; /* first member: the pass uses only this */
     struct engine_setup setup;
     VEC(struct watch) watches;
     struct conflict_scope conflicts;
@@ -50,7 +50,7 @@ static bool is_wanted(const struct detector_engine *engine, const struct detecto
     return !detector->wanted || detector->wanted(engine->setup.config);
 }
 
-/* Without memory it stays as it was, and is asked again when it is due. */
+/* Without memory the row keeps its state, and runs again when it is due. */
 static void run(const struct detector_engine *engine, struct watch *watch,
                 const struct detector_facts *facts, int64_t now_ms)
 {
@@ -120,7 +120,7 @@ static int open_detectors(const struct engine_setup *setup, struct engine **ret_
     return 0;
 }
 
-/* What is judged no more is forgotten. */
+/* Forgets rows that no longer apply. */
 static void configure(struct engine *engine, const struct config *config)
 {
     struct detector_engine *detectors = of(engine);
@@ -135,7 +135,7 @@ static void configure(struct engine *engine, const struct config *config)
     }
 }
 
-/* What rows about objects judge by. */
+/* The facts for rows that depend on objects. */
 static struct detector_facts facts_of(struct detector_engine *engine)
 {
     return (struct detector_facts){

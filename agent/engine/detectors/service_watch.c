@@ -2,9 +2,10 @@
 /*
  * Detectors of Services; see service_watch.h.
  *
- * What is found is as old as this agent knows it to be: a start gives an assigner that starts as
- * well the same moment. What a Service lacks depends on its slices and on Nodes: a slice has its
- * Service judged anew, a Node that comes or goes all of them.
+ * The age of a finding counts from when this agent first saw it: so after a start, an assigner that
+ * starts at the same time has time to act. What a Service lacks depends on its slices and on Nodes:
+ * a changed slice has its Service judged again, a Node that is added or deleted has all of them
+ * judged.
  */
 #include "engine/detectors/service_watch.h"
 
@@ -20,7 +21,7 @@
 #include "model/services/endpoint_slice.h"
 #include "model/services/service.h"
 
-/* A Service of which something was found. */
+/* A Service with findings. */
 struct unit {
     char *place;                                    /* "Service default/web" */
     struct detection detections[SERVICE_DETECTORS]; /* by row */
@@ -29,10 +30,10 @@ struct unit {
 
 struct service_watch {
     struct engine_setup setup;
-    struct sorted units; /* struct unit, by place; it owns what is in them */
+    struct sorted units; /* struct unit, by place; it owns their contents */
     bool changed;
-    bool all;       /* every Service has to be judged anew */
-    int64_t due_ms; /* monotonic: what is found may change by time alone; INT64_MAX: never */
+    bool all;       /* every Service has to be judged again */
+    int64_t due_ms; /* monotonic: when findings may change by time alone; INT64_MAX: never */
 };
 
 static int unit_cmp(const void *a, const void *b)
@@ -108,7 +109,7 @@ static int run(const struct service_watch *watch, const struct object *object, s
     return 0;
 }
 
-/* Enters a Service of which something is found for the first time. */
+/* Adds a Service with its first finding. */
 static int enter(struct service_watch *watch, const struct object *object, struct unit *unit,
                  int64_t now_ms)
 {
@@ -123,7 +124,7 @@ static int enter(struct service_watch *watch, const struct object *object, struc
     return 0;
 }
 
-/* Enters a Service, or takes it out. */
+/* Adds or removes a Service. */
 static int judge(struct service_watch *watch, const struct object *object, bool there,
                  int64_t now_ms)
 {
@@ -198,7 +199,7 @@ int service_watch_plan(struct service_watch *watch, bool all, int64_t now_ms)
     return r;
 }
 
-/* What is said of a Node may follow from many Services. */
+/* A fault of a Node may follow from many Services. */
 static bool is_told(const struct faults *faults, const struct fault *fault)
 {
     vec_each(const struct fault, told, &faults->list) {
@@ -208,7 +209,7 @@ static bool is_told(const struct faults *faults, const struct fault *fault)
     return false;
 }
 
-/* Adds what holds of a row, the first of many by name; returns how many there are. */
+/* Adds the fault of a row, for the first of many Services by name; returns their number. */
 static size_t report_unit(const struct detection *detection, size_t count, struct faults *faults)
 {
     vec_each(const struct detected, detected, &detection->list) {
@@ -219,7 +220,7 @@ static size_t report_unit(const struct detection *detection, size_t count, struc
     return count;
 }
 
-/* Adds what holds of a row, and returns when that changes by time alone. */
+/* Adds the faults of a row, and returns when they change by time alone. */
 static int64_t report_row(const struct service_watch *watch, size_t i, int64_t now_ms,
                           struct faults *faults)
 {

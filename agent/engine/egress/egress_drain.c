@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A gateway's way out of service; see egress_drain.h.
- *
- * A node that is drained passes from STANDING_DRAINING to STANDING_WITHDRAWN by the times of
- * routes.drain; its gateway, which has begun to leave by then, keeps to its own. One that is
- * withdrawn without a drain leaves at once.
+ * How a gateway leaves service; see egress_drain.h. A node that is drained passes from
+ * STANDING_DRAINING to STANDING_WITHDRAWN by the times of routes.drain; its gateway, which has
+ * begun to leave by then, keeps its own times. A gateway whose node is withdrawn without a drain
+ * leaves at once.
  */
 #include "engine/egress/egress_drain.h"
 
 #include "base/macro.h"
 
-enum { LOOK_MS = 250 }; /* between two looks at the connections that are left */
+enum { LOOK_MS = 250 }; /* between two checks of the remaining connections */
 
 static void begin(struct egress_drain *drain, enum egress_gate_phase phase, int64_t now_ms)
 {

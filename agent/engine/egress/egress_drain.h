@@ -26,6 +26,8 @@ struct egress_drain_facts {
     uint64_t established; /* connections; read when new flows are refused */
 };
 
-/* Advances the drain as far as possible. Returns when it may advance again; INT64_MAX: not without
- * another event. */
+/*
+ * Advances the drain as far as possible. Returns when it may advance again; INT64_MAX: not without
+ * another event.
+ */
 int64_t egress_drain_follow(struct egress_drain *drain, const struct egress_drain_facts *facts);

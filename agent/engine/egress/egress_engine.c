@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The egress engine; see egress_engine.h. It has two sides: the clients', on the nodes of pods, and
- * the gateway's (egress_gateway.h).
+ * The egress engine; see egress_engine.h. It has two sides: the clients' side, on the nodes of
+ * pods, and the gateway's side (egress_gateway.h).
  *
- * In `plan` it plans the rows of pods that changed, or all of it if more did; in `write` it changes
- * the maps by difference and then sees to the programs. They stand on the host's ends of pods,
- * behind those of NAT: a packet to a Service is none of egress' business. While there is no
- * gateway, and unknown pods may pass, no program is attached at all, and no packet pays anything.
+ * In `plan` it plans the rows of pods that changed, or everything if other objects changed. In
+ * `write` it writes the difference to the maps and then attaches the programs. They are attached to
+ * the host ends of pods, behind those of NAT: egress does not handle packets to a Service. While
+ * there is no gateway, and unknown pods may pass, no program is attached, and no packet has any
+ * overhead.
  *
  * Nothing is removed from the maps before the source has synced. When the agent ends, maps and
  * programs stay.
@@ -29,7 +30,7 @@
 #include "faults/raise.h"
 #include "plan/egress/egress_rows.h"
 
-enum { ROWS_MAX = 256 }; /* of more, the whole plan costs less */
+enum { ROWS_MAX = 256 }; /* with more, the whole plan costs less */
 
 static struct egress_engine *of_engine(struct engine *engine)
 {
@@ -43,7 +44,7 @@ static const struct egress_engine *read_engine(const struct engine *engine)
 
 /* ---- opening ---- */
 
-/* What an earlier agent has left of a side that is off now. */
+/* Removes what an earlier agent left of a side that is off now. */
 static void take_down(const struct egress_engine *egress)
 {
     const struct config *config = egress->config;
@@ -111,7 +112,10 @@ static void close_egress(struct engine *engine)
     free(egress);
 }
 
-/* Where the datapath can't be had, the engine does nothing and a fault says why; others go on. */
+/*
+ * Where the datapath could not be opened, the engine does nothing and a fault gives the reason;
+ * other engines continue.
+ */
 static int open_egress(const struct engine_setup *setup, struct engine **ret_engine)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -192,7 +196,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     return 0;
 }
 
-/* The whole plan anew, with the gateways marked that no route leads to, or that don't answer. */
+/* Plans everything again, and marks the gateways without a route and those that do not answer. */
 static int plan_anew(struct egress_engine *egress, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -222,7 +226,7 @@ static int plan_anew(struct egress_engine *egress, int64_t now_ms)
     return egress->gateway.gate ? egress_proving_plan(&egress->proving, &facts) : 0;
 }
 
-/* Pods came, went or changed: only their rows are planned, where that is enough. */
+/* Pods were added, deleted or changed: only their rows are planned, where that is enough. */
 static int plan_rows(struct egress_engine *egress, int64_t now_ms)
 {
     const struct node_facts facts = egress_facts(egress);
@@ -268,9 +272,9 @@ static void wait_for_room(struct egress_engine *egress, const struct round *roun
 }
 
 /*
- * Of both sides, how many changes there were, or -errno. A map that is full is no reason for the
- * pass to fail, with all that other engines have to write: it is a fault, and all is written again
- * later. Returns 0, or what else has failed.
+ * Evaluates the results of both sides: the number of changes, or -errno. A full map does not fail
+ * the pass, because other engines still have to write: it is a fault, and everything is written
+ * again later. Returns 0, or the other error.
  */
 static int settle(struct egress_engine *egress, struct round *round, int clients, int gateway)
 {
@@ -285,7 +289,7 @@ static int settle(struct egress_engine *egress, struct round *round, int clients
     return 0;
 }
 
-/* The rows that were touched alone. */
+/* Writes only the touched rows. */
 static int write_rows(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -298,7 +302,7 @@ static int write_rows(struct egress_engine *egress, struct round *round)
                       ? egress_gate_write_some(egress->gateway.gate, known, addresses,
                                                round->may_remove, &faults)
                       : 0;
-    if (egress->room_retry_ms == INT64_MAX) /* else what was told before is so still */
+    if (egress->room_retry_ms == INT64_MAX) /* otherwise what was reported before still holds */
         egress_report(egress, "maps", &faults);
     return settle(egress, round, clients, gateway);
 }
@@ -406,7 +410,7 @@ static void publish(struct engine *engine, struct round *round)
     struct egress_engine *egress = of_engine(engine);
     if (round->error == 0)
         egress->dirty = egress->moved = false;
-    else /* what was touched is forgotten with the objects that it names */
+    else /* the touched rows are forgotten with the objects that they name */
         egress->dirty |= has_rows(egress);
     egress_touched_clear(&egress->touched);
 }

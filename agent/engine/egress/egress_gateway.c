@@ -3,7 +3,7 @@
  * The gateway's side; see egress_gateway.h.
  *
  * A gateway's flows are in the datapath of service NAT. Where NAT is off the gateway opens a
- * datapath of its own, without any hooks, whose tables of Services are as small as they get.
+ * datapath of its own, without any hooks, whose tables of Services have the minimum size.
  */
 #include "engine/egress/egress_gateway.h"
 
@@ -22,10 +22,10 @@
 #include "plan/nat/nat_hooks.h"
 
 enum {
-    FEW = 64,               /* Services and endpoints, of which there are none */
+    FEW = 64,               /* Services and endpoints, which this datapath does not use */
     SWEEP_LEAST_MS = 10,    /* between two slices */
     SWEEP_AGAIN_MS = 10000, /* after one that failed */
-    TELL_MS = 5000          /* of blocks that were given */
+    TELL_MS = 5000          /* reports of allocated blocks */
 };
 
 static char *own_pins(const struct config *config)
@@ -53,7 +53,7 @@ int egress_gateway_open(struct egress_gateway_side *side, const struct config *c
     if (r < 0)
         return r;
     r = egress_gate_open(nat ? nat : side->own, config->paths.bpf, &side->gate, faults);
-    if (r == 0) /* a drain that an earlier agent began goes on */
+    if (r == 0) /* a drain that an earlier agent began continues */
         side->drain = (struct egress_drain){ egress_gate_phase(side->gate), clock_mono_ms() };
     side->drain_ms = INT64_MAX;
     return r;
@@ -77,7 +77,9 @@ int egress_gateway_take_down(const struct config *config)
     return flows < 0 ? flows : maps + flows;
 }
 
-/* What packets get as their source: the configuration's addresses, else this node's own. */
+/*
+ * The source addresses of translated packets: those of the configuration, or else this node's own.
+ */
 static void set_sources(struct egress_gate_settings *settings, const struct config *config)
 {
     uint32_t counts[2] = { 0 };
@@ -101,8 +103,8 @@ static int follow_own(struct egress_gateway_side *side, const struct node_facts 
     return r < 0 || !side->own ? r : nat_datapath_set(side->own, &settings, &not_ours);
 }
 
-/* Of addresses that the configuration names the fabric has routes, or a proof says that it has not.
- */
+/* For addresses named in the configuration, the fabric has routes, or a proof reports that it has
+ * none. */
 static void tell_of_uplinks(const struct egress_gateway_side *side, const struct config *config,
                             struct kernel *kernel, struct faults *faults)
 {
@@ -132,7 +134,7 @@ int egress_gateway_follow(struct egress_gateway_side *side, const struct node_fa
         return r;
     const struct nat_svc0 node = plan_nat_svc0(facts, ANY_LINK, &defaults);
     if (!side->settings.port)
-        side->drain_ms = 0; /* the drain can be followed from now on */
+        side->drain_ms = 0; /* the drain can advance from now on */
     side->settings = (struct egress_gate_settings){
         .port = (uint16_t)config->egress.port,
         .own = { node.v4, node.v6 },

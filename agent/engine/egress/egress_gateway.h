@@ -26,12 +26,16 @@ int egress_gateway_open(struct egress_gateway_side *side, const struct config *c
                         struct nat_datapath *nat, struct faults *faults);
 void egress_gateway_close(struct egress_gateway_side *side);
 
-/* Removes what an earlier agent left of a gateway. Returns the number of objects removed, or
- * -errno. */
+/*
+ * Removes what an earlier agent left of a gateway. Returns the number of objects removed, or
+ * -errno.
+ */
 int egress_gateway_take_down(const struct config *config);
 
-/* Determines at which addresses clients reach this node, and writes them for the program. Returns 0
- * or -errno. */
+/*
+ * Determines at which addresses clients reach this node, and writes them for the program. Returns 0
+ * or -errno.
+ */
 int egress_gateway_follow(struct egress_gateway_side *side, const struct node_facts *facts,
                           struct kernel *kernel, struct faults *faults);
 

@@ -2,16 +2,16 @@
 /*
  * The ports of clients; see egress_homes.h.
  *
- * A port is read when it is new, and again whenever some client is not found anywhere, unless one
- * is found behind it: a pod's port is there before its addresses are. What is not found is left to
- * the rule of the programs (bpf/egress/egress_by.h).
+ * A port is read when it is new. It is read again whenever some client is found behind no port,
+ * unless a client is found behind this one: a pod's port exists before its addresses do. Clients
+ * that are not found are left to the rule of the programs (bpf/egress/egress_by.h). A client whose
+ * port is gone has no port until it is found again, even if it is a pod that was recreated under
+ * the address of its Pod. The kernel does not notify of addresses in other namespaces, so they are
+ * polled at growing intervals.
  *
- * A client whose port is gone is nobody's until it is found again, be it a pod that is made anew
- * under the address of its Pod. Nothing tells of addresses in other namespaces: it is looked for,
- * ever later.
- *
- * Who may set addresses in his pod (CAP_NET_ADMIN) can take any. A client that is known already
- * keeps its port; one that several have from the start has none. Both are faults.
+ * A process with CAP_NET_ADMIN in its pod can configure any address. A client whose port is known
+ * keeps that port; a client that is found behind several ports from the start has none. Both are
+ * faults.
  */
 #include "engine/egress/egress_homes.h"
 
@@ -31,7 +31,7 @@
 struct egress_home_port {
     uint32_t ifindex;
     bool read;
-    int error; /* why the last reading failed; 0: it did not */
+    int error; /* error of the last reading; 0: none */
 };
 
 static int port_cmp(const void *a, const void *b)
@@ -59,7 +59,7 @@ void egress_homes_done(struct egress_homes *homes)
     sorted_done(&homes->homes);
 }
 
-/* ---- What is found ---- */
+/* ---- Findings ---- */
 
 static bool is_client(const struct egress_engine *egress, const struct ip *address)
 {
@@ -68,7 +68,7 @@ static bool is_client(const struct egress_engine *egress, const struct ip *addre
     return row && (*row)->is_client;
 }
 
-/* Forgets what was found behind a port. */
+/* Forgets the findings behind a port. */
 static void forget_port(struct egress_homes *homes, uint32_t ifindex)
 {
     for (size_t i = homes->found.count; i-- > 0;) {
@@ -78,7 +78,7 @@ static void forget_port(struct egress_homes *homes, uint32_t ifindex)
     }
 }
 
-/* Forgets the ports of an address, which somebody else may have by now. */
+/* Forgets the ports of an address, which another client may have by now. */
 static void forget_address(struct egress_homes *homes, const struct ip *address)
 {
     const struct port_address first = { .address = *address };
@@ -107,7 +107,7 @@ static bool is_port(const struct sorted *links, const struct link *link)
     return link->peer_away && link_port_of(links, link);
 }
 
-/* The ports that there are now. Returns 0 or -ENOMEM. */
+/* Lists the present ports. Returns 0 or -ENOMEM. */
 static int list_ports(struct egress_homes *homes, const struct sorted *links)
 {
     for (size_t i = homes->ports.count; i-- > 0;) {
@@ -144,7 +144,7 @@ static int keep_found(struct egress_engine *egress, uint32_t ifindex,
     return 0;
 }
 
-/* What is gone has a notification on its way; what moved is read in the next round. */
+/* For a port that is gone, a notification follows; a port that moved is read in the next round. */
 static int read_port(struct egress_engine *egress, struct egress_home_port *port)
 {
     AUTOVEC nl_address_list addresses = { 0 };
@@ -254,7 +254,7 @@ static void tell(struct egress_engine *egress)
     egress_report(egress, "homes", &faults);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole ---- */
 
 static bool has_clients(const struct egress_engine *egress)
 {

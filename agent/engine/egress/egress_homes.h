@@ -14,7 +14,7 @@ struct round;
 
 struct egress_homes {
     struct nl_socket *socket; /* NULL: not needed so far */
-    struct sorted ports;      /* struct egress_home_port, of homes.c */
+    struct sorted ports;      /* struct egress_home_port, of egress_homes.c */
     struct sorted found;      /* struct port_address: only those of clients */
     struct sorted homes;      /* struct egress_home: as written to the datapath */
     struct backoff retry;

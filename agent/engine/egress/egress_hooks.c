@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The hooks of egress; see egress_hooks.h.
+ * The hooks of egress; see egress_hooks.h. Interfaces are found as NAT finds them
+ * (plan/nat/nat_hooks.h), and each program is attached behind NAT's in the same place: egress does
+ * not handle packets to a Service.
  *
- * Interfaces are found as NAT finds them (plan/nat/nat_hooks.h), and each program stands behind
- * NAT's in the same place: a packet to a Service is none of egress' business. While no pod has to
- * use a gateway, and unknown pods may pass, what pods get is not looked at, and what they send only
- * if there are gateways at all: no pod speaks to them, or for them, under another's address. What
- * the ports of a bridge have seen is not looked at again (plan/egress/egress_ports.h).
+ * While no pod has to use a gateway, and unknown pods may pass, packets to pods are not checked,
+ * and packets from pods are checked only if there are gateways at all: then no pod can send to
+ * gateways, or as a gateway, under another pod's address. Packets that passed the programs on the
+ * ports of a bridge are not checked again (plan/egress/egress_ports.h).
  *
  * A pod may send before its interface has a program, or while no agent runs. Where unknown pods are
- * held, a guard on uplinks stops what is forwarded from interfaces that nobody has seen to.
+ * held, a guard on uplinks drops what is forwarded from interfaces that the agent has not handled
+ * yet.
  */
 #include "engine/egress/egress_hooks.h"
 
@@ -26,9 +28,9 @@
 #include "plan/nat/nat.h"
 #include "plan/nat/nat_hooks.h"
 
-enum { LO_INDEX = 1 }; /* of the loopback, in each network namespace */
+enum { LO_INDEX = 1 }; /* of the loopback interface, in each network namespace */
 
-/* The program of NAT that stands in the same place, in front. */
+/* The program of NAT in the same place, which runs first. */
 static enum nat_hook leader_of(enum nat_hook hook)
 {
     switch (hook) {
@@ -101,7 +103,7 @@ static bool has_clients(const struct egress_engine *egress)
     return false;
 }
 
-/* Whether no packet of a pod has to be looked at. */
+/* Whether no packet of a pod has to be checked. */
 static bool is_idle(const struct egress_engine *egress)
 {
     if (!egress->datapath)
@@ -150,7 +152,7 @@ static int push_hooks(const struct egress_engine *egress, nat_attachment_list *w
     return vec_push(wanted, in);
 }
 
-/* Where the node itself is a gateway of its pods, their packets come to it on lo. */
+/* Where the node itself is a gateway of its pods, their packets arrive on lo. */
 static int push_lo(const struct egress_engine *egress, nat_attachment_list *wanted)
 {
     const struct nat_attachment in = { .ifindex = LO_INDEX,
@@ -159,7 +161,7 @@ static int push_lo(const struct egress_engine *egress, nat_attachment_list *want
     return egress->gateway.gate && has_clients(egress) ? vec_push(wanted, in) : 0;
 }
 
-/* Tells the programs which uplinks are tunnels without a fixed other end. */
+/* Writes for the programs which uplinks are tunnels without a fixed remote endpoint. */
 static void tell_tunnels(const struct egress_engine *egress, const nat_attachment_list *all)
 {
     uint32_t tunnels[NAT_MAX_BY_ROUTE];
@@ -175,8 +177,8 @@ static void tell_tunnels(const struct egress_engine *egress, const nat_attachmen
 }
 
 /* The interfaces of pods, and the uplinks of a gateway, as NAT finds them. `ports`: those of pods'
- * bridges. `faults`: of those that can have no program; where NAT is on, it tells itself of what it
- * can't serve either. */
+ * bridges. `faults`: for interfaces that can have no program; where NAT is on, NAT reports those
+ * that it can't serve either. */
 static int list_hooks(const struct egress_engine *egress, nat_attachment_list *ret_wanted,
                       struct sorted *ports, struct faults *faults)
 {
@@ -226,13 +228,13 @@ static bool has_hook(const struct egress_engine *egress, uint32_t ifindex)
     return false;
 }
 
-/* Whether a pod may be at the other end, whose route is not there yet. */
+/* Whether a pod may be at the other end, whose route does not exist yet. */
 static bool may_be_pod(const struct link *link)
 {
     return (strcmp(link->kind, "veth") == 0 && link->peer_away) || strcmp(link->kind, "tun") == 0;
 }
 
-/* Tells the guard which interfaces have been seen to, if all programs are there. */
+/* Writes for the guard which interfaces have been handled, if all programs are attached. */
 static int tell_guard(const struct egress_engine *egress)
 {
     if (!holds(egress) || !egress->hooked)
@@ -255,7 +257,8 @@ int egress_hooks_follow(struct egress_engine *egress, struct round *round)
     AUTOVEC nat_attachment_list wanted = { 0 };
     AUTOSORTED struct sorted ports = SORTED(struct egress_port, egress_port_cmp);
     uint32_t repairs = 0;
-    int r = tell_guard(egress); /* who has his program already goes on when the guard comes */
+    int r = tell_guard(egress); /* an interface that has its program already keeps working when the
+                                   guard is attached */
     if (r >= 0)
         r = list_hooks(egress, &wanted, &ports, &interfaces);
     if (r == 0 && egress->datapath)

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Probing of gateways; see egress_prober.h.
- *
- * There is a socket for each family, and one timer. When it is due, answers that wait are read
- * first, so that an agent which was held up does not take its own absence for the gateways'; then
- * each gateway is judged, and asked again.
+ * Probing of gateways; see egress_prober.h. There is a socket for each family, and one timer. When
+ * it fires, pending answers are read first, so that an agent that was delayed does not take its own
+ * absence for that of the gateways. Then each gateway is judged, and probed again.
  */
 #include "engine/egress/egress_prober.h"
 
@@ -83,10 +81,10 @@ static void hear(struct egress_prober *prober, const struct sockaddr_storage *fr
     note_moved(prober, &gateway, before);
 }
 
-/* All answers that wait. Errors of the socket are what ICMP says of a question: no answer. */
+/* Reads all pending answers. Errors of the socket are ICMP errors to a request: no answer. */
 static void read_answers(struct egress_prober *prober, int fd)
 {
-    enum { AT_ONCE = 4096 }; /* the rest waits for the loop to come back */
+    enum { AT_ONCE = 4096 }; /* the rest is read in the next iteration of the loop */
     for (int i = 0; i < AT_ONCE; i++) {
         struct sockaddr_storage from;
         socklen_t size = sizeof(from);
@@ -252,9 +250,9 @@ static bool is_silent(enum probe_verdict verdict)
     return verdict == PROBE_DOUBTED || verdict == PROBE_LOST;
 }
 
-/* Which gateways there are beside those that can't do all of their work. */
+/* Which other gateways there are that can do the work of those that can't. */
 struct others {
-    bool living; /* may take packets that silent ones get now */
+    bool living; /* may take the packets that silent gateways get now */
     bool whole;  /* may take new pods */
 };
 

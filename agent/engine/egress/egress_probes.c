@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What probes say of gateways; see egress_probes.h.
- *
- * A cookie is a secret of the gateway's with the question's number in its last bits, so that nobody
- * who does not see the questions can answer for a gateway.
+ * Conclusions from probes of gateways; see egress_probes.h. A cookie is a secret of the gateway's
+ * entry with the request's number in its last bits, so that only a host that sees the requests can
+ * answer for a gateway.
  */
 #include "engine/egress/egress_probes.h"
 
@@ -11,12 +10,13 @@
 #include "base/macro.h"
 
 enum {
-    RECENT = 8,                                  /* questions whose answers still count */
-    STALE_MS = (EGRESS_STALE_S + 1) * SECOND_MS, /* from the last client that it learned of */
+    RECENT = 8,                                  /* requests whose answers still count */
+    STALE_MS = (EGRESS_STALE_S + 1) * SECOND_MS, /* since the last client that it learned of */
 };
 
-/* What is known of a gateway that is new in the list: one that never said that it learns of clients
- * knows none; who was stale for an earlier agent knows those that that one knew. */
+/* The initial time of a gateway that is new in the list: a gateway that never reported that it
+ * learns of clients knows none; a gateway that was stale for an earlier agent knows the clients
+ * that were known to that agent. */
 static int64_t known_at_first(enum probe_verdict verdict)
 {
     switch (verdict) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Proves the addresses of a gateway; see egress_proving.h.
- *
- * Two gateways that translate to one address break each other's flows: the fabric sends an answer
- * to either. A gateway learns of another one only where a routing daemon has put that one's route
- * into this node's own tables. So the twin also says where the address itself leads: while our
- * guard stands in main, and it leads somewhere all the same, somebody else announces it.
+ * Proves the addresses of a gateway; see egress_proving.h. Two gateways that translate to one
+ * address break each other's flows: the fabric sends a reply to either of them. A gateway learns of
+ * another one only where a routing daemon has put the other's route into this node's own tables. So
+ * the twin also reports the route of the address itself: if our guard is in main, and the address
+ * is routed elsewhere nevertheless, another node announces it.
  */
 #include "engine/egress/egress_proving.h"
 
@@ -24,7 +23,7 @@
 #include "plan/egress/egress_outside.h"
 #include "plan/egress/gateway_address.h"
 
-/* What was found out of one address. */
+/* The findings on one address. */
 struct verdict {
     struct gateway_proof proof;
     bool rival;
@@ -39,7 +38,7 @@ static void say(struct verdict *verdict, const char *format, ...)
     va_end(args);
 }
 
-/* Nobody's, by RFC 5737 and RFC 3849: the twin takes any client. */
+/* An unassigned address (RFC 5737, RFC 3849): the twin accepts any client. */
 static struct ip some_client(uint8_t family)
 {
     struct ip ip = { 0 };
@@ -140,7 +139,7 @@ static struct verdict look_at(const struct egress_proving *proving,
     return verdict;
 }
 
-/* The n-th proof is another than the one on the board. */
+/* Whether the n-th proof differs from the one on the board. */
 static bool differs(const struct egress_proving *proving, const struct verdict *verdict, uint32_t n)
 {
     const struct gateway_proof *old = &proving->proofs.items[n];
@@ -149,7 +148,7 @@ static bool differs(const struct egress_proving *proving, const struct verdict *
            strcmp(old->why, verdict->proof.why) != 0;
 }
 
-/* It looks only; what it finds the round that it asks for finds again. */
+/* Only checks; the round that it requests makes the proofs again. */
 static bool look_at_all(void *context, int64_t now_ms)
 {
     struct egress_proving *proving = context;

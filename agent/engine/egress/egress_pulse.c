@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See egress_pulse.h. egress_upkeep.c looks, and the heartbeat is a word of mapped memory.
- *
- * An agent that has just started has its time to hear of the cluster before it tells a fault: the
- * heartbeat in the maps may be as old as its predecessor's last.
+ * See egress_pulse.h. egress_upkeep.c calls it, and the heartbeat is a word of mapped memory. An
+ * agent that has just started has time to learn of the cluster before it raises a fault: the
+ * heartbeat in the maps may be as old as the last one of its predecessor.
  */
 #include "engine/egress/egress_pulse.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Gateways without a route; see egress_reach.h.
- *
- * The kernel is asked for each gateway by itself, with rules and all tables, when a route came or
- * went that may lead to one of them (kernel_watch()), or links and addresses changed, with which
- * routes go unsaid. There are few gateways, so that this is some system calls.
+ * Gateways without a route; see egress_reach.h. The kernel is queried for each gateway by itself,
+ * with rules and all tables, when a route was added or deleted that may lead to one of them
+ * (kernel_watch()), or when links and addresses changed, because routes that disappear with those
+ * are not notified. There are few gateways, so this costs a few system calls.
  */
 #include "engine/egress/egress_reach.h"
 
@@ -27,7 +26,7 @@ static bool is_away(const struct egress_reach *reach, const struct ip *address)
     return vec_find(&reach->away, address, ip_item_cmp);
 }
 
-/* One line for each that comes or goes. */
+/* Logs one line for each gateway that becomes unreachable or reachable. */
 static void tell(const struct egress_reach *reach, const struct egress_reach *fresh)
 {
     char text[IP_STRLEN];
@@ -63,7 +62,7 @@ static bool same_addresses(const struct ip *a, size_t a_count, const struct ip *
     return same;
 }
 
-/* Returns 1 if it stands otherwise with any than before, 0, or -errno with all as it was. */
+/* Returns 1 if the result changed for any gateway, 0, or -errno with nothing changed. */
 static int ask(struct egress_reach *reach, struct kernel *kernel)
 {
     CLEANUP(egress_reach_done) struct egress_reach fresh = { 0 };

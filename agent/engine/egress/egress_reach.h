@@ -23,8 +23,10 @@ struct egress_reach {
 
 void egress_reach_done(struct egress_reach *reach);
 
-/* Checks the gateways again if needed. Returns 1 if the result changed for any gateway, 0, or
- * -errno. */
+/*
+ * Checks the gateways again if needed. Returns 1 if the result changed for any gateway, 0, or
+ * -errno.
+ */
 int egress_reach_look(struct egress_reach *reach, struct kernel *kernel);
 
 /*

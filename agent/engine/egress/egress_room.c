@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See egress_room.h. egress_upkeep.c looks; the counters are in mapped memory.
- * A fault lasts as long as its cause, and not only while clients come: when none was refused for a
- * while, the maps are asked whether there is room.
+ * See egress_room.h. egress_upkeep.c calls it; the counters are in mapped memory. A fault lasts as
+ * long as its cause, and not only while clients send: when none was refused for a while, the maps
+ * are searched for room.
  */
 #include "engine/egress/egress_room.h"
 
@@ -65,7 +65,7 @@ static void tell(const struct egress_gate *gate, const struct egress_refusal *re
                     .destination = destination, .port = last->destination_port);
 }
 
-/* Whether there is no room. What was known last holds until the maps have been asked whole. */
+/* Whether there is no room. The last result holds until the maps have been searched completely. */
 static bool lasts(struct egress_room *room, size_t kind, const struct egress_gate *gate,
                   const struct egress_refusal *refusal, int64_t now_ms)
 {

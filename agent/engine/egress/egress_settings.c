@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Forwarding of the interfaces that egress' programs are on; see egress_settings.h. Asked with the
- * hooks: the kernel tells of a change (RTM_NEWNETCONF).
+ * Forwarding on the interfaces that carry egress programs; see egress_settings.h. Checked together
+ * with the hooks: the kernel notifies of a change (RTM_NEWNETCONF).
  *
- * The programs ask for routes by bpf_fib_lookup(), for which the interface that a packet came in by
- * has to forward, in IPv6 as well. The kernel itself forwards IPv6 by the switch of all alone, so
- * that nothing but our programs fails where one interface does not. A client's packet is dropped; a
- * gateway takes itself for one in a pod, and sends out of the interface that a packet came in by.
+ * The programs look up routes by bpf_fib_lookup(), which requires forwarding on the interface by
+ * which a packet entered, in IPv6 as well. The kernel itself forwards IPv6 by the setting "all"
+ * alone, so if one interface does not forward, only our programs fail. A client's packet is
+ * dropped; a gateway behaves like one in a pod, and sends by the interface by which a packet
+ * entered.
  *
- * A cause is told once: service NAT tells of the families that the node has, Pods of a whole family
- * and of IPv4's interfaces.
+ * A cause is reported once: service NAT reports the families that the node has; the pods engine
+ * reports a whole family and IPv4 on interfaces.
  */
 #include "engine/egress/egress_settings.h"
 
@@ -22,7 +23,7 @@
 #include "faults/egress.h"
 #include "faults/raise.h"
 
-enum { LO_INDEX = 1 }; /* of the loopback, in each network namespace */
+enum { LO_INDEX = 1 }; /* of the loopback interface, in each network namespace */
 
 static const struct {
     enum ip_family family;
@@ -32,7 +33,10 @@ static const struct {
     { IP_V6, "ipv6", "net.ipv6.conf.all.forwarding" },
 };
 
-/* What can't be read is not there: an interface that went, a kernel without the protocol. */
+/*
+ * A setting that can't be read does not exist: an interface that was deleted, or a kernel without
+ * the protocol.
+ */
 static bool is_off(const char *key)
 {
     long value;
@@ -48,14 +52,14 @@ static bool has_clients(const struct egress_engine *egress, enum ip_family famil
     return false;
 }
 
-/* As nat_machine.c does: of the families that svc0 has a route of. */
+/* As in nat_machine.c: for the families of which svc0 has a route. */
 static bool nat_tells(const struct egress_engine *egress, enum ip_family family)
 {
     const struct nat_svc0 *leads = &egress->board->leads;
     return (family == IP_V4 ? leads->v4.family : leads->v6.family) != IP_NONE;
 }
 
-/* The interfaces by which pods send; one fault names the first that is off. */
+/* The interfaces by which pods send; one fault names the first that does not forward. */
 static void tell_pods(const struct egress_engine *egress, size_t at, struct faults *faults)
 {
     AUTOFREE char *first = NULL;

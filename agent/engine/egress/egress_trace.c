@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A pod's packet behind service NAT, for `agentctl trace`: which Egress it leaves by, which network
- * decided that, which gateway it goes to and why, and how it looks on the wire.
+ * A pod's packet behind service NAT, for `agentctl trace`: by which Egress it leaves, which network
+ * decided that, which gateway it is sent to and why, and how it looks on the wire.
  *
- * All of that is what the clients' twin says (apply/egress/client/client_twin.h). The plan is asked
- * for names only: of the pod, and of the Node that a gateway is. Of a packet for which this node
- * itself is the gateway, the gateway's part tells the rest.
+ * All of that is the result of the clients' twin (apply/egress/client/client_twin.h). The plan
+ * supplies names only: of the pod, and of the Node that a gateway is. If this node itself is the
+ * gateway, the gateway's part traces the rest.
  */
 #include "engine/egress/egress_trace.h"
 
@@ -60,7 +60,7 @@ static bool has_program(const struct egress_engine *egress, uint32_t ifindex, en
     return false;
 }
 
-/* ---- who, and whereto ---- */
+/* ---- source and destination ---- */
 
 static const struct egress_pod *find_pod(const struct egress_engine *egress,
                                          const struct ip *address)
@@ -87,7 +87,7 @@ static void tell_pod(const struct egress_engine *egress, const struct trace_ques
                    pod->policy.waiting ? ", and for one that does not exist" : "");
 }
 
-/* A network of the destination's; `bits` -1: there is none. */
+/* A network of the destination; `bits` -1: there is none. */
 static const char *network_str(const struct ip *to, int bits, char buffer[static PREFIX_STRLEN])
 {
     const struct prefix network = ip_network(to, bits > 0 ? (uint8_t)bits : 0);
@@ -119,7 +119,7 @@ static void tell_route(const struct trace_question *question, const struct egres
 
 /* ---- to the gateway ---- */
 
-/* The Node that a gateway is, or on which its pod runs; "": nobody knows. */
+/* The Node that a gateway is, or on which its pod runs; "": unknown. */
 static const char *node_of(const struct egress_engine *egress,
                            const struct egress_told_client *told)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A packet at a gateway, for `agentctl trace`. What a client sends comes by a tunnel: the gateway's
- * twin (apply/egress/gateway/twin.h) says whose it is, what it becomes, and by which way it leaves.
- * An answer from outside is found in the table of flows.
+ * A packet at a gateway, for `agentctl trace`. A client's packet arrives in FoU: the gateway's twin
+ * (apply/egress/gateway/twin.h) reports whose it is, how it is translated, and by which route it
+ * leaves. A reply from outside is found in the table of flows.
  */
 #include <net/if.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static bool is_translated_to(const struct egress_engine *egress, const struct ip
 
 /* ---- answers ---- */
 
-/* An answer from outside: it follows its flow, back into the client's tunnel. */
+/* A reply from outside follows its flow, back into the client's tunnel. */
 static int follow_answer(const struct egress_engine *egress, const struct trace_question *question,
                          uint32_t ifindex, struct trace *trace)
 {
@@ -126,7 +126,9 @@ static void follow_outside(const struct egress_engine *egress,
     tell_back(egress, question, told, trace);
 }
 
-/* Who sends by a tunnel and is no client is dropped; here it may as well be anybody else. */
+/*
+ * A sender by a tunnel that is no client is dropped; a source here may as well be any other host.
+ */
 static int tell_stranger(const struct trace_question *question, struct trace *trace)
 {
     char text[IP_STRLEN];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See egress_upkeep.h. The gateway's work has a timer of idle priority; the rest are looks. A pass
- * is asked for only where a program has to be attached again.
+ * See egress_upkeep.h. The gateway's work has a timer of idle priority; the rest are periodic
+ * checks. A pass is requested only where a program has to be attached again.
  */
 #include "engine/egress/egress_upkeep.h"
 
@@ -19,8 +19,9 @@ static bool hooks_are_due(struct egress_engine *egress, int64_t now_ms)
            now_ms - egress->upkeep.hooks_ms >= FULL_MS;
 }
 
-/* Without its program a pod leaves by this node instead of its gateway. A link that went with its
- * pin is seen by the folder of pins, one that was detached only by asking each interface. */
+/* Without its program a pod leaves by this node instead of its gateway. A link that was removed
+ * with its pin is detected by the folder of pins, a link that was detached only by a query of each
+ * interface. */
 static bool look_at_hooks(void *context, int64_t now_ms)
 {
     struct egress_engine *egress = context;
@@ -66,7 +67,7 @@ static bool look_for_room(void *context, int64_t now_ms)
     return false;
 }
 
-/* What is away comes back well within a second. */
+/* What is missing is restored well within a second. */
 static const struct look looks[] = {
     { "egress hooks", 400, look_at_hooks, attach_again },
     { "egress pins", 400, look_at_pins, NULL },

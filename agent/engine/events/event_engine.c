@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The events engine; see event_engine.h. Its unit is the address: whose is a port of it, and is it
- * refused, is the same question for all Services that name it. Addresses of a changed object are
- * dirty, as for routes; in a round over all, each address of each Service is.
+ * The events engine; see event_engine.h. Its unit is the address: which Service owns one of its
+ * ports, and whether it is refused, is the same question for all Services that name the address.
+ * Addresses of a changed object are dirty, as for routes; in a round over all, every address of
+ * every Service is.
  *
- * The table is bounded: a cluster of which every Service is refused has one fault in its
- * configuration, and needs no thousands of Events to say so.
+ * The table is bounded: a cluster in which every Service is refused has one fault in its
+ * configuration, and does not need thousands of Events about it.
  */
 #include "engine/events/event_engine.h"
 
@@ -18,7 +19,7 @@
 #include "plan/routes/affected.h"
 
 struct event_engine {
-    struct engine engine; /* first: it is all that the pass knows of */
+    struct engine engine; /* first member: the pass uses only this */
     struct engine_setup setup;
     ip_list dirty;        /* duplicates possible */
     struct sorted events; /* struct service_event *, which it owns */
@@ -118,7 +119,7 @@ static void drop_address(struct event_engine *events, const struct ip *ip)
     }
 }
 
-/* Moves what was planned into the table, as far as there is room. */
+/* Moves the plan into the table, as far as there is room. */
 static int keep(struct event_engine *events, service_event_list *list)
 {
     vec_each(struct service_event *, event, list) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The firewall engine; see firewall_engine.h. Its unit is the Service: what one has opened is
- * planned again when NAT would plan it again. What is in the sets then is what all have opened,
- * less what scope leaves out.
+ * The firewall engine; see firewall_engine.h. Its unit is the Service: the ports that a Service
+ * opens are planned again when NAT would plan the Service again. The sets then contain the ports of
+ * all Services, except what scope excludes.
  *
- * The table is read when the engine does not know it: at the start, in a round over all, after a
- * foreign change (heard of by nftables' notifications, which wake a round) and after a failure. A
+ * The table is read when its contents are unknown: at the start, in a round over all, after a
+ * foreign change (reported by nftables' notifications, which wake a round) and after a failure. A
  * change of objects writes the elements that differ, and nothing else. A table with other rules is
  * replaced as a whole.
  *
- * Before the source has synced nothing is taken out. With mode off a table that is left over from
- * before is removed. A refusal of the kernel is a fault, and is tried again with growing pauses; no
- * other engine waits for that.
+ * Before the source has synced nothing is removed. With mode off a table that is left over from
+ * before is removed. A refusal of the kernel is a fault, and is retried with exponential backoff;
+ * no other engine waits for that.
  */
 #include "engine/firewall/firewall_engine.h"
 
@@ -32,23 +32,23 @@
 enum { RETRY_MS = 1000, RETRY_MAX_MS = 60 * 1000 };
 
 struct firewall_engine {
-    struct engine engine; /* first: it is all that the pass knows of */
+    struct engine engine; /* first member: the pass uses only this */
     struct engine_setup setup;
     struct firewall *firewall; /* NULL: mode off, or the kernel lacks it */
     sd_event_source *news;
     struct sorted rows; /* struct openings_row */
     nat_key_list keys;  /* Services to plan again; of this round's objects */
     bool all;           /* all of them */
-    bool changed;       /* the sets may have to be others */
-    bool foreign;       /* somebody else touched the table */
-    bool known;         /* `there` is what the kernel has, in a table that is good */
+    bool changed;       /* the sets may have to change */
+    bool foreign;       /* another program changed the table */
+    bool known; /* `there` is the table's content in the kernel; its rules are the wanted ones */
     struct firewall_sets there;
-    bool left_over; /* mode off: the table of before is still to be looked for */
+    bool left_over; /* mode off: an earlier table still has to be searched for */
     int error;      /* of the last write */
     struct nl_result said;
     struct backoff backoff;
     int64_t retry_ms; /* INT64_MAX: nothing failed */
-    char dropper[96]; /* mode accept: a chain of others that drops all the same; "": none */
+    char dropper[96]; /* mode accept: a foreign chain that still drops the traffic; "": none */
 };
 
 static struct firewall_engine *of(struct engine *engine)
@@ -93,7 +93,7 @@ static void shut(struct firewall_engine *engine)
     engine->known = false;
 }
 
-/* Until it can be had, it is tried again. */
+/* Retried until it can be opened. */
 static int open_table(struct firewall_engine *engine)
 {
     if (engine->firewall)
@@ -159,7 +159,7 @@ static int note(struct engine *any, const struct change *change, struct round *r
     return plan_nat_affected(&facts, change, &engine->keys, &engine->all, &settings);
 }
 
-/* Who holds an address, and which are Services' own, the kernel tells. */
+/* The kernel's events report the holder of an address, and the Services' own addresses. */
 static int hear(struct engine *any, const struct kernel_events *events, struct round *round)
 {
     struct firewall_engine *engine = of(any);
@@ -181,7 +181,7 @@ static int plan(struct engine *any, struct round *round)
     return MIN(r, 0);
 }
 
-/* ---- what is wanted ---- */
+/* ---- planning ---- */
 
 static int want_openings(const struct firewall_engine *engine, opening_list *list)
 {
@@ -230,7 +230,7 @@ static int want(const struct firewall_engine *engine, struct firewall_sets *sets
 
 /* ---- writing ---- */
 
-/* Before the source has synced, what an earlier agent has opened stays open. */
+/* Before the source has synced, ports that an earlier agent opened stay open. */
 static int keep_there(const struct firewall_engine *engine, struct firewall_sets *sets)
 {
     int r = vec_append(&sets->openings, &engine->there.openings);
@@ -295,7 +295,7 @@ static int replace(struct firewall_engine *engine, const struct firewall_sets *w
     return 0;
 }
 
-/* Reads the table if it is not known; `ret_good`: its rules are the wanted ones. */
+/* Reads the table if it is unknown; `ret_good`: its rules are the wanted ones. */
 static int learn(struct firewall_engine *engine, bool *ret_good)
 {
     AUTOSETS struct firewall_sets there = { 0 };
@@ -339,7 +339,7 @@ static int bring_in_line(struct firewall_engine *engine, struct round *round)
     return 0;
 }
 
-/* What we accept a policy of others drops all the same: that is to be told. */
+/* Traffic that we accept may still be dropped by a foreign chain's policy: that is reported. */
 static void look_for_dropper(struct firewall_engine *engine)
 {
     *engine->dropper = '\0';
@@ -361,7 +361,10 @@ static int remove_left_over(struct firewall_engine *engine)
     return engine->left_over ? r : 0;
 }
 
-/* With scope holder, what is announced is open: the route engine has written in this round. */
+/*
+ * With scope holder, ports of announced addresses are open: the route engine has written in this
+ * round.
+ */
 static bool holds_others(const struct firewall_engine *engine, const struct round *round)
 {
     return round->routes_moved && config_of(engine)->services.firewall.scope == FIREWALL_HOLDER;
@@ -390,7 +393,7 @@ static int write_table(struct engine *any, struct round *round)
     return r == -ENOMEM ? r : 0;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static const char *remedy_of(int error)
 {

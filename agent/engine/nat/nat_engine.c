@@ -2,15 +2,14 @@
 /*
  * The NAT engine; see nat_engine.h.
  *
- * In `plan` the engine first follows what changed about interfaces, addresses and networks, then
- * plans the dirty Services. That tells which addresses lose service, and the routes engine
- * withdraws those next. In `write` the engine changes the maps, and proves what it wrote, a slice
- * at a time: while proofs are left, it asks for another round at once. What could not be proved may
- * be proved soon (the route to a new pod may still be missing), so it is tried again after 0.1 s,
- * doubling to 30 s.
+ * In `plan` the engine first processes changes of interfaces, addresses and networks, then plans
+ * the dirty Services. The plan shows which addresses lose service; the routes engine withdraws
+ * those next. In `write` the engine changes the maps, and proves what it wrote, a slice at a time:
+ * while proofs are left, it asks for another round at once. A proof that failed may succeed soon
+ * (the route to a new pod may still be missing), so it is retried after 0.1 s, doubling to 30 s.
  *
- * An address that an earlier agent announced has an inherited proof: it counts as proved until
- * something is known of it, so that a restart withdraws nothing.
+ * An address that an earlier agent announced has an inherited proof: it counts as proved until its
+ * state is known, so that a restart withdraws nothing.
  */
 #include "engine/nat/nat_engine.h"
 
@@ -61,7 +60,7 @@ static void take_down(const struct nat_engine *nat)
         log_notice("services.enabled is false: service NAT of an earlier agent is taken down");
 }
 
-/* Opens the maps and programs, those that an earlier agent left included. Returns 0 or -errno. */
+/* Opens the maps and programs, including those of an earlier agent. Returns 0 or -errno. */
 static int open_datapath(struct nat_engine *nat, struct faults *faults)
 {
     const struct config *config = nat->config;
@@ -88,7 +87,10 @@ static int open_datapath(struct nat_engine *nat, struct faults *faults)
     return 0;
 }
 
-/* Where the maps can't be opened, the engine does nothing and a fault says why; routes go on. */
+/*
+ * Where the maps can't be opened, the engine does nothing and a fault gives the reason; routes
+ * continue.
+ */
 static void try_datapath(struct nat_engine *nat)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -146,7 +148,7 @@ static void configure(struct engine *engine, const struct config *config)
     nat_routers_forget(to_nat(engine));
 }
 
-/* For the metrics: what waits to be applied. */
+/* For the metrics: changes not applied yet. */
 static void count_change(struct nat_status *status, const struct change *change)
 {
     const struct object *any = change->after ? change->after : change->before;
@@ -197,7 +199,7 @@ static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
     return 0;
 }
 
-/* Follows what changed about interfaces and networks: svc0, hooks, addresses. */
+/* Processes changes of interfaces and networks: svc0, hooks, addresses. */
 static int observe_node(struct nat_engine *nat, struct round *round)
 {
     const struct node_facts facts = nat_state_facts(nat);
@@ -216,7 +218,7 @@ static int observe_node(struct nat_engine *nat, struct round *round)
     return r;
 }
 
-/* Before the first pass over everything that a synced source, or else its copy, allows. */
+/* Before the first pass over everything that a synced source, or its copy on disk, allows. */
 static bool is_new(const struct nat_engine *nat)
 {
     const struct status *status = nat->status;
@@ -225,7 +227,7 @@ static bool is_new(const struct nat_engine *nat)
     return status->source.synced || (status->copy.in_force && !nat->complete);
 }
 
-/* Decides what this round is about, from what was noted and from the time. */
+/* Decides what this round covers, from the notes and the time. */
 static void settle_work(struct nat_engine *nat, const struct round *round)
 {
     struct nat_work *work = &nat->work;
@@ -238,7 +240,7 @@ static void settle_work(struct nat_engine *nat, const struct round *round)
         nat->retry_ms = INT64_MAX;
 }
 
-/* Whether Services can be written: there are maps and svc0, and the source says what stands. */
+/* Whether Services can be written: maps and svc0 exist, and the source's state is known. */
 static bool is_usable(const struct nat_engine *nat)
 {
     return nat->datapath && nat->node.leads.ifindex && status_is_known(nat->status);
@@ -259,11 +261,11 @@ static int write_nat(struct engine *engine, struct round *round)
         return nat_updates_write(nat, round);
     if (!nat->datapath || !nat->node.moved)
         return 0;
-    nat->node.moved = false; /* svc0 was there */
+    nat->node.moved = false; /* svc0 existed */
     return nat_proving_invalidate(nat, &round->touched);
 }
 
-/* Sets the time when what is not proved is tried again; a time that is set already stays. */
+/* Sets the time when failed proofs are retried; a time that is already set stays. */
 static void plan_retry(struct nat_engine *nat, int64_t now_ms)
 {
     if (nat->unproved.count == 0 && !nat->node.incomplete) {

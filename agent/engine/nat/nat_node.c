@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the data plane is told about interfaces, addresses and networks; see nat_node.h.
+ * Writes the datapath's settings for interfaces, addresses and networks; see nat_node.h. Called
+ * whenever links or addresses change, after a reload, and in every pass over everything. The
+ * planners define what should exist, and only the difference is written.
  *
- * Called whenever links or addresses change, after a reload, and in every pass over everything. The
- * planners say what should be there, and only the difference is written. Every proof is made again
- * when svc0, the networks, this node's addresses, the uplinks or the state of the hooks as a whole
- * change. A pod's interface alone is no reason for that, since pods come and go all the time: then
- * only what was not proved is tried again.
+ * Every proof is made again when svc0, the networks, this node's addresses, the uplinks or the
+ * state of the hooks as a whole change. A pod's interface alone is no reason for that, because pods
+ * are added and deleted all the time: then only failed proofs are retried.
  */
 #include "engine/nat/nat_node.h"
 
@@ -73,7 +73,7 @@ static int follow_settings(struct nat_node *node, const struct node_facts *facts
     return 0;
 }
 
-/* What the planner of hooks reads. */
+/* The input of the planner of hooks. */
 static struct link_facts link_facts_of(const struct nat_node *node, const struct node_facts *facts,
                                        const struct kernel *kernel)
 {
@@ -96,7 +96,7 @@ static int follow_svc0(struct nat_node *node, const struct node_facts *facts, st
     int r = svc0_ensure(mtu, &found, faults);
     if (r < 0)
         return r;
-    r = kernel_read(kernel); /* the mirror has to know svc0, too */
+    r = kernel_read(kernel); /* the mirror has to contain svc0 as well */
     if (r < 0)
         return r;
     r = nat_datapath_set_svc0(node->datapath, found.ifindex, found.mac);
@@ -112,8 +112,8 @@ static int follow_svc0(struct nat_node *node, const struct node_facts *facts, st
     return 0;
 }
 
-/* The prefixes are sorted, so that an address on several interfaces comes several times in a row.
- */
+/* The prefixes are sorted, so that an address on several interfaces comes several times in
+ * succession. */
 static int list_own_addresses(const struct sorted *prefixes, ip_list *ret_list)
 {
     sorted_each(const struct prefix, prefix, prefixes) {
@@ -147,7 +147,7 @@ static int follow_local(struct nat_node *node, struct kernel *kernel)
     return 0;
 }
 
-/* Sets those that were known before, or all. Both lists are in order of interfaces. */
+/* Sets the interfaces that existed before, or all. Both lists are in order of interfaces. */
 static int set_interfaces(struct nat_node *node, struct kernel *kernel, nat_interface_list *fresh,
                           bool all)
 {
@@ -166,7 +166,7 @@ static int set_interfaces(struct nat_node *node, struct kernel *kernel, nat_inte
     return 0;
 }
 
-/* Removes those that are gone. Both lists are in order of interfaces. */
+/* Removes the interfaces that are gone. Both lists are in order of interfaces. */
 static int remove_interfaces(struct nat_node *node, const nat_interface_list *fresh)
 {
     size_t at = 0;
@@ -182,7 +182,7 @@ static int remove_interfaces(struct nat_node *node, const nat_interface_list *fr
     return 0;
 }
 
-/* The addresses of the interfaces; entry 0 is for those that have none. */
+/* The source addresses of the interfaces; entry 0 is for interfaces that have none. */
 static int follow_interfaces(struct nat_node *node, struct kernel *kernel,
                              nat_interface_list *fresh)
 {
@@ -197,8 +197,8 @@ static int follow_interfaces(struct nat_node *node, struct kernel *kernel,
     return r < 0 ? r : set_interfaces(node, kernel, fresh, false);
 }
 
-/* New interfaces are made known when they have their hooks: svc0 masquerades what comes in by
- * others, whose answers no hook would translate. An agent may die in between. */
+/* Adds new interfaces to the maps once they have their hooks: svc0 masquerades what enters by other
+ * interfaces, and without hooks no reply would be translated. An agent may be killed in between. */
 static int welcome_interfaces(struct nat_node *node, struct kernel *kernel,
                               nat_interface_list *fresh)
 {
@@ -215,7 +215,7 @@ static int attachment_name_cmp(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-/* The status of an interface, which is the last one, or comes behind it. NULL: no memory. */
+/* The status of an interface, which is the last entry or is appended behind it. NULL: no memory. */
 static struct nat_interface_status *status_of(struct nat_status *status, const char name[static 16])
 {
     size_t count = status->interfaces.count;
@@ -226,7 +226,7 @@ static struct nat_interface_status *status_of(struct nat_status *status, const c
     return vec_push(&status->interfaces, fresh) < 0 ? NULL : &status->interfaces.items[count];
 }
 
-/* For people: which hooks of an interface carry our program. */
+/* For operators: which hooks of an interface carry our program. */
 static int tell_interfaces(struct nat_node *node, struct nat_status *status)
 {
     AUTOVEC nat_attachment_list by_name = { 0 };
@@ -306,7 +306,7 @@ static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
     node->incomplete = !faults_none(&faults) || node->rank != NAT_RANK_FIRST;
     node->moved |= attached != node->attached;
     node->attached = attached;
-    const struct faults none = { 0 }; /* where nothing can be pinned, the pins tell of the cause */
+    const struct faults none = { 0 }; /* where nothing can be pinned, the pins report the cause */
     report(status, "hooks", nat_datapath_may_pin(node->datapath) ? &faults : &none);
     return tell_interfaces(node, &status->nat);
 }
@@ -316,7 +316,7 @@ enum nat_rank nat_node_look(struct nat_node *node)
     return nat_hooks_rank(node->hooks, node->wanted.items, node->wanted.count);
 }
 
-/* What the Node object says of this machine's addresses. */
+/* The addresses of this machine in the Node object. */
 static void take_names(struct nat_node *node, const struct node_facts *facts)
 {
     const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
@@ -325,8 +325,8 @@ static void take_names(struct nat_node *node, const struct node_facts *facts)
 }
 
 /*
- * What needed a setting that is on again is proved at once, and not when its turn comes. The group
- * sorts before that of proofs, so that the cause is told before what follows from it.
+ * What needed a setting that is right again is proved at once, without waiting for its retry. The
+ * group sorts before that of proofs, so that the cause is reported before its consequences.
  */
 static void follow_host(struct nat_node *node, const struct node_facts *facts,
                         struct status *status)
@@ -348,7 +348,9 @@ bool nat_node_host_moved(const struct nat_node *node)
     return found.list.count != node->hindrances;
 }
 
-/* Somebody else has its name, or the kernel refuses it: no Service is served until there is one. */
+/*
+ * Another link has the name of svc0, or the kernel refuses svc0: no Service is served without it.
+ */
 static void do_without_svc0(struct nat_node *node)
 {
     node->moved |= node->leads.ifindex != 0;

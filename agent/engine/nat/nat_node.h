@@ -39,8 +39,10 @@ struct nat_node {
     bool own_moved;      /* this node's addresses changed, and plans with them; likewise */
 };
 
-/* Finds the programs that an earlier agent attached, and enables defragmentation. Returns 0 or
- * -errno. */
+/*
+ * Finds the programs that an earlier agent attached, and enables defragmentation. Returns 0 or
+ * -errno.
+ */
 int nat_node_open(struct nat_node *node, struct nat_datapath *datapath, const char *pins);
 void nat_node_done(struct nat_node *node);
 

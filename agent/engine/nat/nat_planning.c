@@ -3,8 +3,8 @@
  * The planning half of a NAT round; see nat_planning.h.
  *
  * Turns are planned first and written later (nat_updates.c), because the routes of addresses that
- * lose service are removed in between. Nothing is planned before all objects are known: if a
- * Service were read before its slices, it would refuse everybody.
+ * lose service are removed in between. Nothing is planned before all objects are read: a Service
+ * that is read before its slices would refuse all clients.
  */
 #include "engine/nat/nat_planning.h"
 
@@ -62,7 +62,7 @@ static int take_planned(void *context, struct nat_planned *planned)
 }
 
 /*
- * Addresses that an earlier agent announced may not be served any more. The first round after the
+ * Addresses that an earlier agent announced may no longer be served. The first round after the
  * source has synced plans their routes before the maps change.
  */
 static int add_inherited(const struct nat_engine *engine, struct round *round)

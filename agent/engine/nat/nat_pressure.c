@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The faults for want of room; see nat_pressure.h.
+ * Faults of exhausted resources; see nat_pressure.h.
  *
- * The programs count what they refuse ("pressure" in bpf/abi.h), and write down the last packet
- * that found no source port, by Service ("refusals"): as its tuple would have been towards the
- * endpoint, so that the endpoint can be named.
+ * The programs count what they refuse ("pressure" in bpf/abi.h), and store the last packet that
+ * found no source port, by Service ("refusals"), with its tuple towards the endpoint, so that the
+ * endpoint can be named.
  *
- * A fault lasts as long as its cause, and not only while clients come: when none was refused for a
- * while, the maps are asked whether there is room (apply/nat/flows/room.h).
+ * A fault lasts as long as its cause, and not only while clients send: when none was refused for a
+ * while, the maps are searched for room (apply/nat/flows/room.h).
  */
 #include "engine/nat/nat_pressure.h"
 
@@ -20,8 +20,8 @@
 
 enum { KEPT_MS = 10 * SECOND_MS };
 
-/* Notes that more were refused. Returns whether none was for a while, so that the maps are to say
- * whether the fault that there was is over. */
+/* Notes new refusals. Returns whether none occurred for a while, so that the maps decide whether an
+ * existing fault is over. */
 static bool is_calm(uint64_t refused, uint64_t *last, int64_t *last_ms, int64_t now_ms)
 {
     if (refused != *last)
@@ -30,7 +30,7 @@ static bool is_calm(uint64_t refused, uint64_t *last, int64_t *last_ms, int64_t 
     return *last_ms && now_ms - *last_ms >= KEPT_MS;
 }
 
-/* The last flow that found no source port; NULL: none is known. */
+/* The last flow that found no source port; NULL: unknown. */
 static const struct nat_refusal *last_exhausted(const nat_refusal_list *refusals)
 {
     const struct nat_refusal *last = NULL;
@@ -51,7 +51,10 @@ static void tell_ports(const struct nat_refusal *last, struct faults *faults)
                 .port = last ? last->last.destination_port : 0);
 }
 
-/* Whether there is a port again. What the maps said last holds until they have been asked whole. */
+/*
+ * Whether a port is available again. The last result holds until the maps have been searched
+ * completely.
+ */
 static bool ports_are_back(struct nat_engine *engine, const struct nat_refusal *last,
                            int64_t now_ms)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Makes and frees what the NAT engine keeps between rounds; see nat_state.h. */
+/* Makes and frees the NAT engine's state between rounds; see nat_state.h. */
 #include "engine/nat/nat_state.h"
 
 #include "base/clock.h"

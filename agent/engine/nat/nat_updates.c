@@ -2,17 +2,17 @@
 /*
  * The writing half of a NAT round; see nat_updates.h.
  *
- * The turns are carried out, retired Services whose time has come are removed, and what was written
- * is proved. Only differences are written: a Service that did not change costs a comparison with
- * the live maps in a pass over everything, and nothing otherwise. The new rows are put in place
- * before anything is written; if the pass fails half-way, the pass over everything that follows
- * compares these rows with the live maps.
+ * The turns are executed, retired Services that are due are removed, and what was written is
+ * proved. Only differences are written: an unchanged Service costs a comparison with the live maps
+ * in a pass over everything, and nothing in other passes. The new rows are put in place before
+ * anything is written; if the pass fails in between, the following pass over everything compares
+ * these rows with the live maps.
  *
  * A stale Service is one that the maps have and no object names: an earlier agent wrote it. No
  * stale Service is removed while a manifest has been broken ever since the start, because that file
- * may be what names it. While the copy on disk is in force because the source has not synced, NAT
- * only adds: what an earlier agent left in the maps for a Service stays as it is, since the maps
- * may be newer than the copy. The proof of that Service shows whether maps and copy agree.
+ * may name it. While the copy on disk is in force because the source has not synced, NAT only adds:
+ * what an earlier agent left in the maps for a Service stays as it is, since the maps may be newer
+ * than the copy. The proof of that Service shows whether maps and copy agree.
  */
 #include "engine/nat/nat_updates.h"
 
@@ -26,7 +26,7 @@
 #include "engine/nat/proof/nat_proving.h"
 #include "plan/nat/nat_change.h"
 
-/* From the removal of the route to that from the maps: packets under way are still served. */
+/* From the removal of the route to that from the maps: packets in flight are still served. */
 enum { LEAVE_MS = 1000 };
 
 static struct nat_retired *retired_of(struct nat_engine *engine, const struct nat_row *row)
@@ -44,7 +44,7 @@ static void forget_retired(struct nat_engine *engine, struct nat_retired *retire
     *retired = engine->retired.items[--engine->retired.count];
 }
 
-/* True while only the copy is in force and an earlier agent has left the Service in the maps. */
+/* True while only the copy is in force and an earlier agent left the Service in the maps. */
 static bool is_left_alone(struct nat_engine *engine, const struct nat_row *row)
 {
     struct nat_counter counter;
@@ -59,7 +59,7 @@ static int write_row(struct nat_engine *engine, const struct nat_row *row)
     nat_state_report_row(engine, "maps", row, &faults);
     if (r > 0)
         engine->status->nat.writes++;
-    return r == -ENOMEM ? r : 0; /* a full map is a fault of that Service, the others go on */
+    return r == -ENOMEM ? r : 0; /* a full map is a fault of that Service; the others continue */
 }
 
 static int remove_row(struct nat_engine *engine, const struct nat_row *row)
@@ -82,7 +82,10 @@ static bool is_announced(const struct nat_engine *engine, const ip_list *address
     return false;
 }
 
-/* The Service leaves: at once if it was not announced, else when the network knows. */
+/*
+ * Retires the Service: at once if it was not announced, otherwise after the withdrawal has reached
+ * the network.
+ */
 static int leave(struct nat_engine *engine, struct nat_row *row, int64_t now_ms,
                  service_proof_list *changes)
 {
@@ -206,7 +209,7 @@ static int retire_stale(struct nat_engine *engine, int64_t now_ms)
     return r;
 }
 
-/* Compares a row that has no turn with the live maps; a difference there is a foreign change. */
+/* Compares a row without a turn with the live maps; a difference is a foreign change. */
 static int go_over_row(struct nat_engine *engine, const struct nat_row *row)
 {
     uint64_t writes = engine->status->nat.writes;
@@ -245,7 +248,7 @@ static int prove_again(struct nat_engine *engine, const struct sorted *rows)
     return 0;
 }
 
-/* A failure loses nothing: the pass over everything that follows finds rows not written. */
+/* A failure loses nothing: the following pass over everything finds the rows not written. */
 static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_list *changes)
 {
     const struct nat_work *work = &engine->work;
@@ -264,7 +267,7 @@ static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_
         return r;
     if (work->all || engine->node.moved)
         return go_over_rest(engine, now_ms);
-    if (engine->firewall.moved) /* it opens and shuts addresses without a word in the maps */
+    if (engine->firewall.moved) /* it opens and closes addresses without a change in the maps */
         return prove_again(engine, &engine->rows);
     return work->retry || work->node ? prove_again(engine, &engine->unproved) : 0;
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The upkeep of service NAT; see nat_upkeep.h.
+ * The upkeep of service NAT; see nat_upkeep.h. A timer of idle priority sweeps the flows; without
+ * flows it fires every five seconds.
  *
- * A timer of idle priority sweeps the flows; without flows it fires every five seconds.
+ * The rest are periodic checks (loop/looks.h). The kernel gives no notification when a filter is
+ * replaced, or a TCX program is attached or detached; a program attached by a TCX link is detached
+ * with the link's pin. So pins are checked often, and the hooks with them where they are few.
+ * Settings that people change by hand, and expect to see reported, are checked every second: the
+ * host's settings (accept_local has no notification), listeners in the stack, sockets that listen
+ * on node ports, a firewall; also the routers of default routes, and a few pods.
  *
- * The rest are looks (loop/looks.h). The kernel gives no notification when a filter is replaced, or
- * a TCX program is attached or detached; a program that hangs on a TCX link goes with the link's
- * pin. So pins are looked at often, and the hooks with them where they are few. Every second comes
- * what people set by hand, and want to see told: the host's settings (accept_local has no
- * notification), who listens in the stack, sockets that listen on node ports, a firewall; and the
- * routers of default routes, and a few pods.
- *
- * Of nftables' rules the kernel tells: then who listens is looked at earlier, and the firewall if
- * the rules are others. From one change to the look after it nobody hears of more, so that a
- * ruleset which changes all the time wakes the agent no oftener than it looks.
+ * The kernel does notify of nftables' rules: then listeners are checked earlier, and the firewall
+ * as well if the rules differ. Between a notification and the following check the agent does not
+ * listen for more, so that a ruleset that changes all the time wakes the agent no more often than
+ * it checks.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -49,7 +49,7 @@ static void doubt(void *context)
     engine->upkeep.wake(engine->upkeep.context);
 }
 
-/* What the round is to prove, it finds itself. */
+/* The round itself finds what it is to prove. */
 static void prove_anew(void *context)
 {
     struct nat_engine *engine = context;
@@ -91,7 +91,7 @@ static bool look_at_pins(void *context, int64_t now_ms)
     return engine->upkeep.may_pin != could_pin;
 }
 
-/* Who is refused for want of room. */
+/* Checks which flows are refused for want of room. */
 static bool look_at_room(void *context, int64_t now_ms)
 {
     struct nat_engine *engine = context;
@@ -106,7 +106,7 @@ static bool look_at_settings(void *context, int64_t now_ms)
     return nat_node_host_moved(&((struct nat_engine *)context)->node);
 }
 
-/* nftables' rules are others than they were. */
+/* nftables' rules changed. */
 static int on_news(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct nat_engine *engine = userdata;
@@ -117,7 +117,7 @@ static int on_news(sd_event_source *source, int fd, uint32_t events, void *userd
     return sd_event_source_set_enabled(source, SD_EVENT_OFF);
 }
 
-/* Opens its ears once it is known who is to be heard, and again after each look. */
+/* Starts listening after the first check of listeners, and again after each check. */
 static void hear_of_rules(struct nat_engine *engine)
 {
     struct nat_upkeep *upkeep = &engine->upkeep;
@@ -133,7 +133,7 @@ static bool look_at_listeners(void *context, int64_t now_ms)
     struct nat_engine *engine = context;
     (void)now_ms;
     if (engine->watch)
-        (void)nat_watch_hear(engine->watch); /* what was heard until now is looked at below */
+        (void)nat_watch_hear(engine->watch); /* changes reported until now are checked below */
     nat_path_follow(engine);
     if (engine->generation != engine->firewall.generation)
         looks_hurry(engine->upkeep.looks, engine, "firewall");

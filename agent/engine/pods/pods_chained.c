@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pods whose interface and addresses are another plugin's, behind which agent-cni is chained for
- * egress alone. The engine writes nothing for them: it tells the store which addresses such a pod
- * has, before the kubelet does (pods_tell.c), so that its Egress holds for its first packet; and it
- * knows by which of the node's links the pod is reached, so that ADD ends when the programs are
- * there.
+ * Pods whose interface and addresses belong to another plugin, behind which agent-cni is chained
+ * for egress alone. The engine writes nothing for them. It reports to the store which addresses
+ * such a pod has, before the kubelet does (pods_tell.c), so that its Egress applies to its first
+ * packet. It also records by which of the node's links the pod is reached, so that ADD returns when
+ * the programs are attached.
  *
- * That is all it is for, so it is not kept over a restart: the Pod's status has the addresses by
- * then, and CHECK brings the rest again. What nobody deletes ends with its link.
+ * The record has no other purpose, so it is not kept over a restart: the Pod's status has the
+ * addresses by then, and CHECK supplies the rest again. A record without a DEL ends with its link.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -105,7 +105,7 @@ int pods_engine_chain_free(struct engine *engine, const struct pod_interface *ke
     return 1;
 }
 
-/* Its link is gone, or agent-cni was killed before it told of one. */
+/* Its link is gone, or agent-cni was killed before it reported one. */
 static bool is_over(const struct pods_engine *pods, const struct pod_attachment *attachment,
                     int64_t now_ms)
 {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The node's ends of pods' interfaces: what somebody does to them that cuts their pods off.
+ * The node's ends of pods' interfaces: external changes that cut pods off.
  *
- * An end that is down takes the pod's carrier and routes; one without a carrier has nobody at its
- * other end. One that is a port of a bridge or bond hands what comes in to its master. A pod knows
- * its gateways by the MAC address that its node's end had when agent-cni made it, and asks nobody
- * again. An end whose MTU shrinks drops what the pod still sends. None of it is undone here: who
- * did it has a reason, or would do it again.
+ * An end that is down removes the pod's carrier and routes; an end without a carrier has no peer.
+ * An end that is a port of a bridge or bond passes received packets to its master. A pod holds
+ * permanent neighbour entries for its gateways, with the MAC address that the node's end had when
+ * agent-cni made it, and never resolves them again. An end whose MTU is lowered drops what the pod
+ * still sends. None of it is undone here: the program that changed it has a reason, or would do it
+ * again.
  *
- * How an end was made is what it shows when it is first seen with all of agent-cni's work done. An
- * agent that starts later takes it as it is then.
+ * The reference state of an end is the one first seen with all of agent-cni's work done. An agent
+ * that starts later takes the state at its start.
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void remember(struct pod_attachment *attachment, const struct link *link)
     memcpy(attachment->mac, link->mac, sizeof(attachment->mac));
 }
 
-/* What an end may be. */
+/* The possible states of an end. */
 struct end {
     const struct pod_attachment *attachment;
     const struct link *link, *master; /* master NULL: none that takes its packets */
@@ -61,7 +62,7 @@ static void tell_mtu(const struct end *end, const char *place, struct faults *fa
                 .lost_family = end->link->mtu < V6_MTU_MIN ? 6 : 0);
 }
 
-/* The first that is wrong: the rest may follow from it. */
+/* Reports the first fault: others may follow from it. */
 static void tell_end(const struct end *end, struct faults *faults)
 {
     const char *name = end->link->name;
@@ -83,8 +84,8 @@ static void tell_end(const struct end *end, struct faults *faults)
         tell_mtu(end, place, faults);
 }
 
-/* An interface that is made or deleted has an end down for a moment; then the pod's loss is told.
- */
+/* An end is briefly down while its interface is made or deleted; a deletion is reported as the
+ * pod's loss. */
 static bool bears_with(struct pod_attachment *attachment, const struct link *link, int64_t now_ms)
 {
     const bool down = !link->up || link->unplugged;
@@ -123,7 +124,10 @@ bool pods_end_is_too_small(const struct pods_engine *pods, uint32_t ifindex)
     return false;
 }
 
-/* Who has the address; NULL: nobody here. The look by prefix spares the walk over all addresses. */
+/*
+ * The interface that has the address; NULL: none here. The lookup by prefix avoids the walk over
+ * all addresses.
+ */
 static const struct link_address *local_address(const struct pods_engine *pods, const struct ip *ip)
 {
     const struct prefix host = ip_host_prefix(ip);

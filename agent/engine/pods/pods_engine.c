@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pods engine as a row of the table of engines; see pods_engine.h.
- *
- * It is the first of the table: the programs of service NAT and of egress go to where routes lead
- * to pods. It has no `plan`; all its work is in `write`, since what is wanted follows from what the
- * kernel shows at that moment. Without a change nothing is done in a round.
+ * The pods engine as a row of the table of engines; see pods_engine.h. It is the first of the
+ * table: the programs of service NAT and of egress are attached where routes lead to pods. It has
+ * no `plan`; all its work is in `write`, because it depends on the kernel's state at that moment.
+ * Without a change a round does nothing.
  */
 #include "engine/pods/pods_engine.h"
 
@@ -125,7 +124,10 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     return pods_settings_hear(pods, events);
 }
 
-/* The first promise that ends, the first loss that becomes a fault, and what was refused. */
+/*
+ * The first promise that expires, the first loss that becomes a fault, and retries of refused
+ * operations.
+ */
 static int64_t next_follow_ms(const struct pods_engine *pods, int64_t now_ms)
 {
     int64_t next_ms = MIN(pods->retry_ms, pods->unowned_ms);
@@ -152,7 +154,7 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
     return MIN(next_ms, pods->gone_due_ms);
 }
 
-/* Whether something waits that a round has to see to by itself. */
+/* Whether work is due that needs a round. */
 static bool is_due(const struct pods_engine *pods, int64_t now_ms)
 {
     return now_ms >= pods->due_ms;
@@ -167,8 +169,8 @@ static int follow(struct pods_engine *pods, struct round *round)
         return r;
     pods->dirty = pods->blocks_dirty = false;
     pods->due_ms = next_follow_ms(pods, round->now_ms);
-    pods->gone_dirty = true;                                     /* others may be there now */
-    pods->unsaved |= round->all && access(pods->path, F_OK) < 0; /* somebody removed it */
+    pods->gone_dirty = true;                                     /* others may exist now */
+    pods->unsaved |= round->all && access(pods->path, F_OK) < 0; /* another program removed it */
     if (pods->unsaved)
         pods_memory_save(pods);
     return 0;
@@ -179,7 +181,7 @@ static int write_pods(struct engine *engine, struct round *round)
     struct pods_engine *pods = of(engine);
     pods_follow_chained(pods, round->now_ms);
     if (clock_wall_ms() >= pods->rested_wall_ms)
-        pods->rested_wall_ms = INT64_MAX; /* who waits asks again behind this round */
+        pods->rested_wall_ms = INT64_MAX; /* a waiting runtime asks again after this round */
     if (!is_on(pods) || !status_is_known(pods->setup.status))
         return 0;
     int r = follow(pods, round);
@@ -223,7 +225,7 @@ const pod_wait_list *pods_engine_waits(struct engine *engine)
     return &pods->waits;
 }
 
-/* Without memory a block stays open, and is closed by its deletion, which the source tells. */
+/* Without memory a block stays open, and is closed by its deletion, which the source reports. */
 void pods_engine_close_block(struct engine *engine, const char *name, bool closed)
 {
     struct pods_engine *pods = of(engine);
@@ -241,7 +243,7 @@ void pods_engine_close_block(struct engine *engine, const char *name, bool close
     if (block)
         block->closed = closed;
     if (!closed)
-        pods->setup.wake(pods->setup.context); /* who waits may be given an address of it */
+        pods->setup.wake(pods->setup.context); /* a waiting pod may get an address of it */
 }
 
 const struct engine_ops pods_engine_ops = {

@@ -34,12 +34,15 @@ int pods_engine_wired(struct engine *engine, const struct pod_interface *key);
 void pods_engine_attach(struct engine *engine, const struct pod_interface *key,
                         const char *network);
 
-/* The interface is gone, or is about to be deleted. Returns 1; 0 if the pod interface is not known;
- * or -errno. */
+/*
+ * The interface is gone, or is about to be deleted. Returns 1; 0 if the pod interface is not known;
+ * or -errno.
+ */
 int pods_engine_free(struct engine *engine, const struct pod_interface *key);
 
-/* 0 if addresses are available in the pool "default" or in another; POD_OFF, POD_EARLY,
- * POD_FULL. */
+/*
+ * 0 if addresses are available in the pool "default" or in another; POD_OFF, POD_EARLY, POD_FULL.
+ */
 enum pod_refusal pods_engine_ready(struct engine *engine);
 
 /* struct pod_attachment by pod_interface_cmp(). Borrowed until the next round. NULL: off. */
@@ -67,8 +70,10 @@ bool pods_engine_told(const struct store *store, const struct pod_attachment *at
 enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_request *request);
 /* Whether a pod can be registered now. */
 enum pod_refusal pods_engine_chain_ready(const struct engine *engine);
-/* Sets the node's end of its interface. Returns 0, or -ENOENT: the pod interface is not one of
- * these. */
+/*
+ * Sets the node's end of its interface. Returns 0, or -ENOENT: the pod interface is not one of
+ * these.
+ */
 int pods_engine_chain_wired(struct engine *engine, const struct pod_interface *key,
                             uint32_t ifindex);
 /* Forgets the pod interface. Returns 1, or 0 if it was none of these. */

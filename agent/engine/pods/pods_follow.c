@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A round of the pods engine: what the kernel shows becomes who has which address, then each
+ * A round of the pods engine: the kernel's links determine which pod has which address, then each
  * address gets its route.
  *
- * A pod interface is known by the alias of a link. One whose link lost its alias, but is still
- * there, gets it back; one whose link went is lost with it. A route is wanted as soon as the link
- * is up: the kernel takes IPv4 routes off a link that goes down, and refuses new ones.
+ * A pod interface is recognized by the alias of a link. A link that exists but lost its alias gets
+ * it back; a pod interface whose link is gone is lost with it. A route is wanted as soon as the
+ * link is up: the kernel deletes the IPv4 routes of a link that goes down, and refuses new ones.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static int follow_blocks(struct pods_engine *pods)
                                     clock_wall_ms());
 }
 
-/* ---- Who is there ---- */
+/* ---- Pod interfaces ---- */
 
 static int lose(struct pods_engine *pods, const struct pod_attachment *attachment, int64_t now_ms)
 {
@@ -76,7 +76,7 @@ static int lose(struct pods_engine *pods, const struct pod_attachment *attachmen
     return r < 0 ? r : MIN(pods_forget(pods, &loss.attachment.pod_interface), 0);
 }
 
-/* The link is there without its alias. */
+/* The link exists without its alias. */
 static void put_alias_back(struct pods_engine *pods, const struct pod_attachment *attachment,
                            struct round *round)
 {
@@ -92,7 +92,7 @@ static void put_alias_back(struct pods_engine *pods, const struct pod_attachment
                     attachment->ifindex, alias, strerror(-r));
 }
 
-/* No link as yet: agent-cni is about to make it, or to make it anew, or was killed. */
+/* No link yet: agent-cni is about to make it, or to make it again, or was killed. */
 static int wait_for_link(struct pods_engine *pods, struct pod_attachment *attachment,
                          int64_t now_ms)
 {
@@ -103,7 +103,7 @@ static int wait_for_link(struct pods_engine *pods, struct pod_attachment *attach
                : MIN(pods_forget(pods, &pod_interface), 0);
 }
 
-/* A pod interface that the kernel shows no link of. Returns 0 or -errno. */
+/* Handles a pod interface without a link in the kernel. Returns 0 or -errno. */
 static int follow_missing(struct pods_engine *pods, struct pod_attachment *attachment,
                           struct round *round)
 {
@@ -117,7 +117,7 @@ static int follow_missing(struct pods_engine *pods, struct pod_attachment *attac
     return 0;
 }
 
-/* The pod's name, of one that was found: by its address. */
+/* Finds the pod's name of an adopted interface, by its address. */
 static void name_stay(const struct pods_engine *pods, struct pod_attachment *attachment)
 {
     size_t count = 0;
@@ -152,7 +152,9 @@ static bool is_taken(const struct pods_engine *pods, const struct ip *ip)
     return ip->family != IP_NONE && sorted_find(&pods->addresses.used, ip);
 }
 
-/* One that an earlier agent, or Coil's, has wired; or that has got back what it lacked. */
+/*
+ * Adopts an interface that an earlier agent, or Coil's, has wired, or that has got back its link.
+ */
 static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct faults *faults)
 {
     const struct pod_attachment *known = pods_attachment(pods, &seen->pod_interface);
@@ -197,7 +199,7 @@ static void tell_outside(const struct pods_engine *pods, struct faults *faults)
     }
 }
 
-/* Whether the pod is there no more. A folder of manifests need not have pods at all. */
+/* Whether the pod no longer exists. A folder of manifests need not have pods at all. */
 static bool is_over(const struct pods_engine *pods, const struct pod_loss *loss)
 {
     const struct object *pod =
@@ -218,8 +220,8 @@ static void drop_losses(struct pods_engine *pods, int64_t now_ms)
     pods->losses.count = kept;
 }
 
-/* A DEL comes to the agent before the link goes; a Pod's deletion is heard of soon, if not before.
- */
+/* A DEL reaches the agent before the link is deleted; a Pod's deletion is reported soon, if not
+ * before. */
 static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults *faults)
 {
     drop_losses(pods, now_ms);
@@ -237,7 +239,7 @@ static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults 
 
 /* ---- Routes ---- */
 
-/* Adds what a pod interface's address lacks. Returns 0, or -ENOMEM. */
+/* Adds the missing routes of a pod interface's address. Returns 0, or -ENOMEM. */
 static int add_route(const struct pods_engine *pods, const struct pod_attachment *attachment,
                      const struct ip *ip, route_op_list *ops)
 {
@@ -278,7 +280,10 @@ static int list_routes(struct pods_engine *pods, route_op_list *ops, struct roun
     return 0;
 }
 
-/* A setting of the interface may be why: pods_settings.c reads them now, or in its next turn. */
+/*
+ * A setting of the interface may be the cause: pods_settings.c reads the settings now, or in its
+ * next turn.
+ */
 static void tell_refused(struct pods_engine *pods, const struct route_op *op,
                          const struct op_result *result, struct faults *faults)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Interfaces that hold addresses for a Pod that the API does not know: it was deleted by force
- * while its kubelet was away, its runtime failed to end the sandbox, or somebody called the plugin
- * by hand. So does the sandbox of a Pod that has got another one since. Such an address is in use
- * and is not given to others, so that nothing else would ever tell of it.
+ * Interfaces that hold addresses for a Pod that the API does not have: it was force-deleted while
+ * its kubelet was away, its runtime failed to end the sandbox, or a person called the plugin by
+ * hand. The same holds for the sandbox of a Pod that has got another one since. Such an address is
+ * in use and is not assigned to others, so nothing else would report it. It is a fault after
+ * pods.goneAfter, which is longer than an ordinary deletion takes.
  *
- * It is a fault once it has been so for pods.goneAfter, which is longer than an ordinary deletion
- * takes. A kubelet takes the interface away before it lets the API forget the Pod; after a deletion
- * by force it still waits for the Pod's own grace period. A Pod that is new is known before the
- * kubelet starts it. A static one is told of, by its mirror, soon after; its sandbox has another
- * uid than the mirror, so that names count here.
+ * A kubelet deletes the interface before the Pod is removed from the API; after a forced deletion
+ * it still waits for the Pod's own grace period. A new Pod is known before the kubelet starts it. A
+ * static Pod is reported by its mirror Pod soon after its start; its sandbox has another uid than
+ * the mirror, so names count here.
  *
- * Only what the API says now counts: while Pods are not watched, nobody knows what it has
- * forgotten, or not been told of, and the time begins anew. What was told stays told. A folder of
- * manifests need not have pods at all: nothing is looked for there.
+ * Only the present state of the API counts: while Pods are not watched, deletions and additions are
+ * unknown, and the time starts again. A fault that was raised stays. A folder of manifests need not
+ * have pods at all: no check runs there.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@
 #include "faults/raise.h"
 #include "model/pod.h"
 
-enum { AGAIN_MS = 10 * 1000 }; /* until the API is looked at again, where something hangs on it */
+enum { AGAIN_MS = 10 * 1000 }; /* until the API is checked again, where a result depends on it */
 
 static bool are_pods_watched(const struct pods_engine *pods)
 {
@@ -87,7 +87,7 @@ static bool is_told(const struct pods_engine *pods, const struct pod_attachment 
            now_ms - attachment->unknown_ms >= pods->setup.config->pods.gone_ms;
 }
 
-/* Since when no Pod has the sandbox, as of now; 0: one has, or nobody knows. */
+/* Since when no Pod has the sandbox, as of now; 0: one has, or it is unknown. */
 static int64_t unknown_since(const struct pods_engine *pods,
                              const struct pod_attachment *attachment, bool watched, int64_t now_ms)
 {

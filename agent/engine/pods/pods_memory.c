@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * When addresses of pods were freed, on disk, for the age that a freed one has to reach before it
- * is given again; and which of CNI's networks each interface is of, since GC frees of one network.
- * Nothing else is remembered: who has which address, the kernel shows. (The alias of a link, which
- * outlives all files, has Coil's form, and no room for a network.)
+ * State on disk: when addresses of pods were freed, for the age that a freed address must reach
+ * before it is assigned again; and to which CNI network each interface belongs, since GC frees the
+ * interfaces of one network. Nothing else is stored: the kernel shows which pod has which address.
+ * (The alias of a link, which outlives all files, has Coil's format, without room for a network.)
  *
- * A line is "ADDRESS MILLISECONDS" of one that was freed then, or "ADDRESS used". The latter is for
- * those that are freed while no agent runs, or by an agent that is killed before it writes: what
- * was in use then and is not now rests from the start of this agent. The file is not synced: a
- * machine that loses power has no pods left whose packets could be late. The network of an
- * interface is a line "network CONTAINER INTERFACE NAME".
+ * A line is "ADDRESS MILLISECONDS" for an address that was freed then, or "ADDRESS used". The
+ * latter is for addresses that are freed while no agent runs, or by an agent that is killed before
+ * it writes: an address that was in use then and is not now starts its cooldown with this agent.
+ * The file is not synced: a machine that loses power has no pods left whose packets could be late.
+ * The network of an interface is a line "network CONTAINER INTERFACE NAME".
  */
 #include <errno.h>
 #include <fcntl.h>

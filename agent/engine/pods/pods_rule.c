@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The rule that leads to table 116, where pods.table says that pods' routes stand there as Coil has
- * them: "2000: from all lookup 116" in both families, which is Coil's own.
+ * The rule that looks up table 116, where pods.table puts pods' routes into it as Coil does: "2000:
+ * from all lookup 116" in both families, which is Coil's own.
  *
  * Any rule to the table before that of main will do. Ours is never removed: where pods.table is
  * main again, it leads to an empty table, or to routes of pods that Coil's agent has wired.

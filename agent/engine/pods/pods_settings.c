@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The sysctls that agent-cni wrote for a pod, and what else its packets need of the node's end.
- * The agent has no right to write them: one that somebody changed is a fault, until it is mended.
+ * The sysctls that agent-cni wrote for a pod, and other settings of the node's end that its packets
+ * need. The agent has no permission to write them: a setting that was changed is a fault until it
+ * is corrected.
  *
- * Where the kernel tells of a change, the value is read at once. Of accept_ra and disable_ipv6 it
- * tells nothing, so all are read from time to time: a few pods in a turn, so that a turn costs the
- * same on a node of many. A change that concerns all interfaces is followed turn by turn without a
- * rest. An interface by which a route is refused is read with the refusal. Before agent-cni has
- * said that it is done, nothing is wrong yet.
+ * Where the kernel notifies of a change, the value is read at once. It gives no notification of
+ * accept_ra and disable_ipv6, so all settings are polled: a few pods in a turn, so that a turn
+ * costs the same on a node with many. A change that concerns all interfaces is followed turn by
+ * turn without a pause. The settings of an interface are read as well when the kernel refuses a
+ * route by it. Before agent-cni has reported that it is done, no setting is wrong yet.
  *
- * A cause is told once. With service NAT it is NAT that tells of forwarding (nat_machine.h); where
- * the node as a whole does not forward, no interface is named for it.
+ * A cause is reported once. With service NAT on, NAT reports forwarding (nat_machine.h); where the
+ * node as a whole does not forward, no interface is named for it.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,15 +24,15 @@
 #include "faults/raise.h"
 
 enum {
-    TURN = 64,          /* pods of a turn */
+    TURN = 64,          /* pods per turn */
     REST_MS = 5 * 1000, /* between two turns */
     AT_ONCE_MS = 50,    /* likewise, if all are to be read */
     DRIFTS_TOLD = 16,   /* by name */
-    FIRST_OF_ENDS = 2,  /* rows before it are of the node as a whole */
+    FIRST_OF_ENDS = 2,  /* rows before it are for the node as a whole */
 };
 
 static const struct {
-    const char *family, *setting; /* "": the key is below net by itself */
+    const char *family, *setting; /* "": the key is directly below net */
     enum ip_family needed_by;
     long wanted;
     bool nat_tells;                 /* where services.enabled */
@@ -80,7 +81,10 @@ static char *key_of(uint32_t request, const char *interface)
                : strdup(requests[request].setting);
 }
 
-/* What can't be read is not there: an interface that went, a kernel without the protocol. */
+/*
+ * A setting that can't be read does not exist: an interface that was deleted, or a kernel without
+ * the protocol.
+ */
 static int look_at(struct pods_engine *pods, uint32_t ifindex, const char *interface,
                    uint32_t request)
 {
@@ -140,7 +144,7 @@ static const struct pod_attachment *stay_by(const struct pods_engine *pods, uint
     return NULL;
 }
 
-/* What is told of is read again with whatever happens: it may be mended. */
+/* A reported setting is read again in every turn: it may be corrected. */
 static int note_told(struct pods_engine *pods)
 {
     const size_t count = MIN((size_t)DRIFTS_TOLD, pods->drifts.count);
@@ -175,7 +179,7 @@ static int take_turn(struct pods_engine *pods)
     return r;
 }
 
-/* Of interfaces that went, and of what nobody tells of any more. */
+/* Drops the findings of deleted interfaces, and those that no longer apply. */
 static void drop_drifts(struct pods_engine *pods)
 {
     for (size_t i = pods->drifts.count; i-- > 0;) {
@@ -189,7 +193,7 @@ static void drop_drifts(struct pods_engine *pods)
 
 /* ---- Telling ---- */
 
-/* What the node as a whole does not do, none of its interfaces does. */
+/* A setting of the node as a whole explains those of its interfaces. */
 static bool is_excused(const struct pods_engine *pods, const struct pod_drift *drift)
 {
     const struct pod_drift whole = { .request = 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the pods engine keeps; see pods_state.h. */
+/* Helpers for the state of the pods engine; see pods_state.h. */
 #include "engine/pods/pods_state.h"
 
 #include "base/clock.h"

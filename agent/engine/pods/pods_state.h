@@ -134,8 +134,9 @@ bool pods_is_same(const struct pod_attachment *attachment, const struct pod_requ
 
 /* A file that can't be read is a fault, and is treated as absent. Returns 0 or -ENOMEM. */
 int pods_memory_load(struct pods_engine *pods);
-/* Addresses that were in use when the file was written, and are not now, begin their cooldown
- * now. */
+/*
+ * Addresses that were in use when the file was written, and are not now, begin their cooldown now.
+ */
 int pods_memory_settle(struct pods_engine *pods, int64_t now_wall_ms);
 /* The network of a pod interface that existed when the file was written; "": it has none. */
 const char *pods_memory_network(const struct pods_engine *pods, const struct pod_interface *key);
@@ -149,7 +150,9 @@ struct pod_attachment *pods_attachment(const struct pods_engine *pods,
 /* The Pod's name, or the pod interface if its pod is not known. Returns `buffer`. */
 enum { POD_PLACE_LEN = POD_NAMESPACE_LEN + POD_INTERFACE_NAME_MAX + POD_INTERFACE_STRLEN };
 const char *pods_place(const struct pod_attachment *attachment, char buffer[static POD_PLACE_LEN]);
-/* Forgets a pod interface; its addresses begin their cooldown. Returns 1, 0 if it is not known, or
- * -ENOMEM. */
+/*
+ * Forgets a pod interface; its addresses begin their cooldown. Returns 1, 0 if it is not known, or
+ * -ENOMEM.
+ */
 int pods_forget(struct pods_engine *pods, const struct pod_interface *key);
 void pods_report(struct pods_engine *pods, const char *group, const struct faults *faults);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tells the store which addresses pods have been given. The kubelet writes them into the Pod's
+ * Writes to the store which addresses pods have been assigned. The kubelet writes them to the Pod's
  * status after ADD is over; but by then the pod has sent its first packets, and the egress of its
- * annotations, which is planned by addresses, has to hold for them.
- *
- * Called before each pass, so that no engine sees a Pod that has lost them again by a version of
- * the API's that does not have them yet.
+ * annotations, which is planned by addresses, has to apply to them. Called before each pass, so
+ * that no engine sees a Pod without its addresses because a version from the API does not have them
+ * yet.
  */
 #include <string.h>
 
@@ -42,7 +41,7 @@ static bool is_same_pod(const struct pod_attachment *a, const struct pod_attachm
     return strcmp(a->name, b->name) == 0 && strcmp(a->namespace, b->namespace) == 0;
 }
 
-/* Of all interfaces of the pod: an earlier sandbox of it may not be gone yet. */
+/* Over all interfaces of the pod: an earlier sandbox of it may still exist. */
 static int gather(const struct sorted *attachments, const struct pod_attachment *of, ip_list *ips)
 {
     sorted_each(const struct pod_attachment, attachment, attachments) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Addresses of this node's blocks to which a route leads by an interface that no pod is known of:
- * nobody is given them, and each is a fault. Called by pods_follow.c in each look at the kernel.
- *
- * The mirror has the routes of pods (protocol 30). Of all others it knows by which interfaces host
- * routes led since it was read; whether one still does, the kernel is asked, once a second while
- * there is reason to.
+ * Addresses of this node's blocks to which a route leads by an interface without a known pod: they
+ * are assigned to no pod, and each is a fault. Called by pods_follow.c in each check of the kernel.
+ * The mirror has the routes of pods (protocol 30). Of all other routes it only holds the interfaces
+ * of host routes seen since it was read; whether one still exists is queried from the kernel once a
+ * second while there is reason to.
  */
 #include <errno.h>
 
@@ -15,7 +14,7 @@
 #include "faults/pods.h"
 #include "faults/raise.h"
 
-/* Whether somebody's host route into our blocks was seen. */
+/* Whether a foreign host route into our blocks was seen. */
 static bool is_suspect(const struct pods_engine *pods, const struct link_path *path)
 {
     struct pod_interface pod_interface;

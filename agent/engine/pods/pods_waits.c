@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pods that wait for an address: the blocks that this node has of their pool have none that is
- * free. Their runtime asks again and again, and the kubelet tells of it at the pod; here it is a
- * fault of the pool, until an address is free or nobody asks any more.
- *
- * Where a controller gives blocks on demand, another one is usually there in a moment, so that it
- * is told later.
+ * Pods that wait for an address: the blocks of their pool on this node have no free address. Their
+ * runtime retries again and again, and the kubelet reports it at the pod; here it is a fault of the
+ * pool, until an address is free or no runtime retries any more. Where a controller allocates
+ * blocks on demand, another block is usually there in a moment, so the fault is reported later.
  */
 #include "base/clock.h"
 #include "base/macro.h"

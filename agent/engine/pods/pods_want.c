@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What agent-cni asks of the engine: addresses for an interface, and their end. Called by the API,
- * outside of rounds; what has to be done in the kernel is left to the next one.
- *
- * Nothing is granted before a round has seen the kernel's links: an address that is in use would be
- * given again.
+ * Requests of agent-cni to the engine: addresses for an interface, and their release. Called by the
+ * API, outside of rounds; work in the kernel is left to the next round. Nothing is granted before a
+ * round has seen the kernel's links: an address that is in use could be assigned twice.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +28,7 @@ static bool has_addresses(const struct pod_attachment *attachment)
            attachment->pod_interface.v6.family != IP_NONE;
 }
 
-/* The smallest of an interface that routes to other routers lead out of. */
+/* The smallest MTU of an interface by which routes lead to other routers. */
 static uint32_t uplink_mtu(const struct pods_engine *pods)
 {
     uint32_t mtu = 0;
@@ -45,7 +43,7 @@ static uint32_t uplink_mtu(const struct pods_engine *pods)
     return mtu ? mtu : MTU_DEFAULT;
 }
 
-/* What the pool says, or else what a packet may have on the way. */
+/* The pool's MTU, or else the largest that the path allows. */
 static uint32_t pod_mtu(const struct pods_engine *pods, const char *pool)
 {
     const struct object *object = store_get(pods->setup.store, KIND_ADDRESS_POOL, "", pool);
@@ -64,7 +62,7 @@ static void fill_grant(const struct pods_engine *pods, const struct pod_attachme
     (void)pod_interface_alias(&attachment->pod_interface, ret_grant->alias);
 }
 
-/* A folder of manifests need not have every Namespace; the API has, sooner or later. */
+/* A folder of manifests need not have every Namespace; the API will have it eventually. */
 static enum pod_refusal find_pool(const struct pods_engine *pods, const char *namespace,
                                   const char **ret_pool)
 {
@@ -104,7 +102,7 @@ static void name_stay(struct pod_attachment *attachment, const struct pod_reques
     attachment->wired = false;
 }
 
-/* Once it is known that somebody waits for a pool, to be asked again changes nothing. */
+/* When a wait for a pool is already recorded, another request changes nothing. */
 static void note_wait(struct pods_engine *pods, const char *pool)
 {
     const int64_t now_ms = clock_mono_ms();
@@ -120,7 +118,7 @@ static void note_wait(struct pods_engine *pods, const char *pool)
         pods->setup.wake(pods->setup.context);
 }
 
-/* Who else waits asks again. */
+/* Other waiting runtimes retry. */
 static void end_wait(struct pods_engine *pods, const char *pool)
 {
     size_t kept = 0;
@@ -132,9 +130,9 @@ static void end_wait(struct pods_engine *pods, const char *pool)
 }
 
 /*
- * Whether what was chosen was freed so short a while ago that packets to the pod before may still
- * come: peers, and other nodes' endpoints, learn of its end later than this node does. What was
- * freed in the future (the clock was set back) has an age that nobody knows, and is not held back.
+ * Whether the selected address was freed so recently that packets to the previous pod may still
+ * arrive: peers, and other nodes' endpoints, learn of its end later than this node does. An address
+ * freed in the future (the clock was set back) has an unknown age, and is not held back.
  */
 static bool rests(struct pods_engine *pods, const struct pod_interface *chosen)
 {
@@ -228,7 +226,7 @@ int pods_engine_wired(struct engine *engine, const struct pod_interface *key)
     if (!attachment || !has_addresses(attachment))
         return -ENOENT;
     attachment->wired = true;
-    attachment->mtu = 0;        /* its end is another one, maybe */
+    attachment->mtu = 0;        /* its end may be a new one */
     attachment->routed = false; /* until a round has seen the link as it is now */
     pods->dirty = true;
     pods->setup.wake(pods->setup.context);
@@ -278,7 +276,10 @@ static bool is_of(const struct nl_link *link, const struct pod_interface *key)
                              !pod_interface_cmp(&pod_interface, key));
 }
 
-/* What an ADD made and was killed before it wrote the alias; or of which we have not heard yet. */
+/*
+ * A link that an ADD made before it was killed, ahead of the alias; or one not reported to the
+ * agent yet.
+ */
 static int delete_unknown(struct pods_engine *pods, const struct pod_interface *key)
 {
     char host[POD_INTERFACE_INTERFACE_MAX + 1];
@@ -290,7 +291,7 @@ static int delete_unknown(struct pods_engine *pods, const struct pod_interface *
     return r == -ENODEV ? 0 : r;
 }
 
-/* The link as well: what is left of it would be found again as a pod interface's. */
+/* Deletes the link as well: a remaining link would be adopted again as a pod interface. */
 int pods_engine_free(struct engine *engine, const struct pod_interface *key)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
@@ -310,7 +311,7 @@ int pods_engine_free(struct engine *engine, const struct pod_interface *key)
     return r;
 }
 
-/* Where no pod is started before one can be had, nobody but this asks for the first block. */
+/* Where no pod starts before an address is available, only this call requests the first block. */
 enum pod_refusal pods_engine_ready(struct engine *engine)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;

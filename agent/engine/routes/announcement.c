@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Announcements are logged when the kernel has carried them out, not when they are planned: an
+ * Announcements are logged after the kernel has executed them, not when they are planned: an
  * address counts as announced once its route is in the kernel. So an agent that starts and finds
  * the routes of an earlier agent logs nothing about them, and a route that the kernel refuses is a
  * fault, not an announcement. Repairs of foreign changes are logged by schedule.c.
@@ -9,7 +9,7 @@
 
 #include "base/event.h"
 
-enum { TOLD = 20 }; /* of one pass: the start of a node is one line more, not thousands */
+enum { TOLD = 20 }; /* per pass: a node that starts logs one further line, not thousands */
 
 /* Why the plan, which is in force by now, has no route for the address. */
 static const char *withdrawal_reason(const struct route_plan *plan, const struct route *route,

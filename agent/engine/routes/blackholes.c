@@ -3,8 +3,8 @@
  * Blackholes in main; see blackholes.h. The mirror has all of them, of any program
  * (apply/mirror/scope.h).
  *
- * A blackhole that holds no announced address is none of our business: operators have them for what
- * they aggregate, and against attacks. Where one holds many addresses, a sample is asked for.
+ * A blackhole that covers no announced address is ignored: operators use them for aggregates, and
+ * against attacks. Where one covers many addresses, a sample is queried.
  */
 #include "engine/routes/blackholes.h"
 
@@ -17,9 +17,9 @@
 enum { ASKED_MAX = 64 }; /* lookups of one judgement: some microseconds each */
 
 struct find {
-    const struct route *route; /* the first that swallows an address; NULL: none does */
+    const struct route *route; /* the first that drops an address; NULL: none does */
     struct ip address;         /* that address */
-    uint32_t copies;           /* blackholes with an announced address in them */
+    uint32_t copies;           /* blackholes that cover an announced address */
     uint32_t asked;
 };
 
@@ -40,7 +40,7 @@ static bool concerns(const struct route_engine *engine, const struct route_work 
     return false;
 }
 
-/* Asks for the announced addresses in it, until one is swallowed. */
+/* Queries the announced addresses that it covers, until one is dropped. */
 static int judge(const struct route_engine *engine, const struct route *route, struct find *find)
 {
     const struct sorted *rows = &engine->plan.addresses;

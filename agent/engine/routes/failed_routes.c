@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Wanted routes that are not in the kernel, as faults; see failed routes.h.
+ * Wanted routes that are not in the kernel, as faults; see failed_routes.h.
  *
- * IPv6 takes an address for a route's source only when it is known to be unique, a second or two
- * after the interface got it. So that refusal is told only if it lasts.
+ * IPv6 accepts an address as a route's source only after duplicate address detection, a second or
+ * two after the address was added. So that refusal is reported only if it lasts.
  */
 #include "engine/routes/failed_routes.h"
 
@@ -21,8 +21,8 @@ enum { UNIQUE_MS = 4000 };
 
 struct failed_route {
     struct route slot;
-    bool refused;      /* by the kernel, worth another try; else blocked by a foreign route */
-    bool examined;     /* looked at in this pass, and not raised again so far */
+    bool refused;  /* refused by the kernel, worth a retry; otherwise blocked by a foreign route */
+    bool examined; /* checked in this pass, and not raised again so far */
     int64_t probed_ms; /* refused for its source since then, monotonic; 0: not for that */
 };
 
@@ -87,7 +87,7 @@ static bool is_of_source(const struct route *slot, int error, const char *text)
            strstr(text, "Invalid source address");
 }
 
-/* Since when the kernel refuses the slot for its source; 0: it does not. */
+/* Since when the kernel refuses the slot because of its source; 0: it does not. */
 static int64_t probed_since(const struct failed_routes *failed_routes, const struct route *slot,
                             int error, const char *text)
 {
@@ -98,7 +98,7 @@ static int64_t probed_since(const struct failed_routes *failed_routes, const str
     return known && known->probed_ms ? known->probed_ms : clock_mono_ms();
 }
 
-/* What each refusal has as its first arguments. */
+/* The first arguments, which every refusal has. */
 static const struct fault_type *refusal_type(const struct route *slot, int error, const char *text)
 {
     if (error == -EPERM)
@@ -146,7 +146,7 @@ void failed_routes_refused(struct failed_routes *failed_routes, const struct rou
     raise(failed_routes, &op->route, true, probed_ms, is_young ? NULL : &faults);
 }
 
-/* As `agentctl diff` has it: interfaces by their names. */
+/* As `agentctl diff` shows it: interfaces by their names. */
 static const char *entry(const struct route *route, const struct sorted *links,
                          char buffer[static ROUTE_STRLEN])
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See intruders.h. Called in each pass over the routes; the kernel tells of each route that comes
- * or goes, so that nothing is looked for in between. Other programs' routes in the table are
- * foreign as well, but may be meant: BIRD learns those, and its filters pass none of them.
+ * See intruders.h. Called in each pass over the routes; the kernel notifies of each route that is
+ * added or deleted, so no check runs in between. Other programs' routes in the table are foreign as
+ * well, but may be intended: BIRD learns those, and its filters pass none of them.
  */
 #include "engine/routes/intruders.h"
 

@@ -63,7 +63,7 @@ static bool must_wait(const struct kept_routes *kept, const struct route_op *op)
     return op->kind == OP_DELETE && sorted_find(&kept->slots, &op->route);
 }
 
-/* A route of an address that is somebody's, nobody knows whose. */
+/* A route of an address that is in use by an unknown owner. */
 static bool is_unowned(const struct status *status, const struct route_op *op)
 {
     return op->kind == OP_DELETE && status->unowned.ips &&

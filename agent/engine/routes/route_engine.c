@@ -4,8 +4,8 @@
  *
  * Which routes an address gets depends on what NAT has proved, and NAT proves what it has written.
  * So this engine has no `plan` operation. In `withdraw` it plans the addresses that are about to
- * lose service, and takes them out of the network before NAT's maps refuse their packets. In
- * `write`, which comes after NAT's, it plans everything that is dirty.
+ * lose service, and withdraws them before NAT's maps refuse their packets. In `write`, which comes
+ * after NAT's, it plans everything that is dirty.
  *
  * A slot that the kernel refused to write is compared again after 1 s, doubling to 60 s.
  */
@@ -80,7 +80,7 @@ static void configure(struct engine *engine, const struct config *config)
     to_routes(engine)->config = config;
 }
 
-/* Whether the address is in the network of a Node, as it is or was. */
+/* Whether the address is in a network of a Node, in its present or earlier version. */
 static bool is_near(const struct node_facts *facts, const struct object *object,
                     const struct ip *ip)
 {
@@ -102,7 +102,7 @@ static bool moved(const struct change *change)
 
 /*
  * Addresses in another Node's network; and those that are left to other nodes, or shared with them
- * for want of one that has all ports.
+ * because no node has all ports.
  */
 static int note_other_node(struct route_engine *routes, const struct node_facts *facts,
                            const struct change *change)
@@ -144,7 +144,7 @@ static int note(struct engine *engine, const struct change *change, struct round
     return r;
 }
 
-/* When the time for a retry has come, the refused slots are compared again. */
+/* When a retry is due, the refused slots are compared again. */
 static int take_refused(struct route_engine *routes, int64_t now_ms)
 {
     struct route slot;
@@ -160,13 +160,13 @@ static int take_refused(struct route_engine *routes, int64_t now_ms)
     return 0;
 }
 
-/* Other engines have other tables, which are none of this one's. */
+/* Other engines have other tables, which this engine does not manage. */
 static bool has_table(const struct route_engine *routes, uint32_t table)
 {
     return table == ROUTE_TABLE_MAIN || ours_is_table(table, routes->config->routes.table);
 }
 
-/* Links come and go with pods, by which no other node is reached. */
+/* Links of pods are added and deleted often, but lead to no other node. */
 static bool networks_moved(struct route_engine *routes)
 {
     const struct node_facts facts = route_facts_now(routes);
@@ -179,7 +179,9 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 {
     struct route_engine *routes = to_routes(engine);
     struct route_work *work = &routes->work;
-    /* No engine knew all objects while a manifest was broken, so every engine goes over all. */
+    /*
+     * No engine had all objects while a manifest was broken, so every engine runs over everything.
+     */
     round->all |= kept_routes_are_free(&routes->kept, routes->status);
     work->all |= events->resynced || events->addresses;
     work->rules |= events->rules;
@@ -202,7 +204,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     return take_refused(routes, round->now_ms);
 }
 
-/* Carries out a pass over `work`, and adds what it did to the round. */
+/* Executes a pass over `work`, and adds its results to the round. */
 static int run(struct route_engine *routes, struct route_work *work, struct round *round)
 {
     uint64_t repairs = routes->status->routes.repairs;

@@ -2,8 +2,8 @@
 /*
  * Which addresses may not be announced again yet; see route_holds.h. What hold-down is, and how
  * long it lasts, is decided in plan/routes/hold.c. This file keeps the state of each address, and
- * knows when the next hold-down ends. Drain and withdraw start none: they are asked for, and no
- * flapping.
+ * computes when the next hold-down ends. Drain and withdraw start none: they are requested, and are
+ * no flapping.
  */
 #include "engine/routes/route_holds.h"
 
@@ -55,7 +55,7 @@ int route_holds_follow(struct route_engine *engine, const struct ip *address,
         return 0;
     }
     if (after && after->reason == REASON_PORTS_ELSEWHERE)
-        return 0; /* another node serves it better: no flap of this one */
+        return 0; /* another node serves it better: this is no flapping */
     return engine->board->standing == STANDING_SERVING ? hold_down(engine, address, now_ms) : 0;
 }
 

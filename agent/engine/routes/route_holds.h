@@ -5,8 +5,10 @@
 
 #include "engine/routes/route_state.h"
 
-/* An announced address that is to be left to other nodes at a given time (address_row.h). By
- * address. */
+/*
+ * An announced address that is to be left to other nodes at a given time (address_row.h). By
+ * address.
+ */
 struct leaving {
     struct ip address;
     int64_t due_ms;
@@ -21,8 +23,10 @@ int route_holds_follow(struct route_engine *engine, const struct ip *address,
                        const struct address_row *before, const struct address_row *after,
                        int64_t now_ms);
 
-/* When the next hold-down ends, or the next address is left to other nodes (monotonic); INT64_MAX:
- * neither. */
+/*
+ * When the next hold-down ends, or the next address is left to other nodes (monotonic); INT64_MAX:
+ * neither.
+ */
 int64_t route_holds_next(const struct route_engine *engine, int64_t now_ms);
 
 /* Appends the addresses whose hold-down is over or that are left to other nodes now, and forgets

@@ -2,8 +2,8 @@
 /*
  * The pass over the routes; see route_pass.h.
  *
- * Routes are made before others are broken. A rule is written before the routes behind it, and
- * removed after them. A guard is written before its address is announced, and removed after the
+ * New routes are written before others are removed. A rule is written before the routes behind it,
+ * and removed after them. A guard is written before its address is announced, and removed after the
  * announcement. Within the export table no order is needed: no slot depends on another.
  */
 #include "engine/routes/route_pass.h"
@@ -23,9 +23,9 @@
 #include "faults/raise.h"
 #include "faults/routes.h"
 
-enum { BATCH = 1024 }; /* operations between two looks at the notification socket */
+enum { BATCH = 1024 }; /* operations between two reads of the notification socket */
 
-/* What is wanted and what is there in the slots of the work, both sorted. */
+/* The wanted and the present routes in the slots of the work, both sorted. */
 static int collect_slots(const struct route_engine *engine, route_list *slots, route_list *want,
                          route_list *have)
 {
@@ -79,7 +79,7 @@ static int op_stage(const struct route_op *op, uint32_t export_table)
     return op->kind == OP_DELETE ? 2 : 0;
 }
 
-/* An operation in a slot that somebody else touched. `foreign_changes` is sorted. */
+/* Whether an operation is in a slot that another program changed. `foreign_changes` is sorted. */
 static bool is_repair(const struct route_work *work, const struct route_op *op)
 {
     return vec_find(&work->foreign_changes, &op->route, route_slot_cmp);
@@ -98,7 +98,7 @@ static void count_op(struct route_engine *engine, struct route_work *work,
         announcement_log(&engine->plan, op, &work->announcements);
 }
 
-/* Operations for the kernel to carry out, and the result of each. */
+/* Operations for the kernel to execute, and the result of each. */
 struct batch {
     size_t count;
     struct route_op ops[BATCH];
@@ -143,7 +143,7 @@ static int apply_routes(struct route_engine *engine, struct route_work *work,
     return batch->count ? apply_batch(engine, work, batch) : 0;
 }
 
-/* What was refused, and rules of others that the export table must not have. 0 or -ENOMEM. */
+/* Reports refused rules, and foreign rules that the export table must not have. 0 or -ENOMEM. */
 static int report_rules(struct route_engine *engine, const rule_op_list *ops,
                         const struct op_result *results)
 {
@@ -209,7 +209,7 @@ static void report_blocked(struct route_engine *engine, const struct route_diff 
     }
 }
 
-/* The difference that this pass carries out. */
+/* The difference that this pass executes. */
 static int find_difference(struct route_engine *engine, struct route_work *work,
                            struct route_diff *ret_diff)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The first half of a pass over the routes: the planner brings the plan up to date, and this module
- * follows what the planner says has changed. The slots of changed rows join the work, hold-down
- * (route_holds.h) follows each announcement and withdrawal, and counts and faults follow the rows.
+ * processes the changes that the planner reports. The slots of changed rows join the work,
+ * hold-down (route_holds.h) follows each announcement and withdrawal, and counts and faults follow
+ * the rows.
  */
 #include "engine/routes/route_rows.h"
 
@@ -69,7 +70,7 @@ static const struct sorted *direct_after(const struct route_engine *engine,
     return update->direct ? &engine->plan.direct : &update->direct_after;
 }
 
-/* Of rows that are others than they were; both tables are in the same order. */
+/* Adds the slots of rows that changed; both tables are in the same order. */
 static int add_direct_slots(const struct sorted *before, const struct sorted *after,
                             route_list *slots)
 {
@@ -94,7 +95,7 @@ static bool is_announced(const struct address_row *row)
     return row && row->reason == REASON_ANNOUNCED;
 }
 
-/* The slots that the rows before and after ask for, and those that somebody else touched. */
+/* Adds the slots that the rows before and after require, and those that another program changed. */
 static int add_work(const struct route_engine *engine, const struct route_update *update,
                     struct route_work *work)
 {
@@ -118,7 +119,7 @@ static int add_work(const struct route_engine *engine, const struct route_update
     return r < 0 ? r : vec_append(&work->slots, &work->foreign_changes);
 }
 
-/* Takes a row into the counts (by 1) or out of them (by -1). */
+/* Adds a row to the counts (by 1) or removes it from them (by -1). */
 static void count_row(struct route_status *status, const struct address_row *row, int by)
 {
     if (!row)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the files of the route engine ask of its state; see route_state.h. */
+/* Helpers for the state of the routes engine; see route_state.h. */
 #include "engine/routes/route_state.h"
 
 #include "engine/facts.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See astray.h. Judged behind each pass over the routes, when our own leads stand. An answer costs
- * some microseconds, so that ten thousand Services are a hundred milliseconds in slices.
+ * See shadowed.h. Checked after each pass over the routes, when our own leads are in place. A
+ * lookup costs some microseconds, so ten thousand Services take a hundred milliseconds, in slices.
  *
- * An address of this node's own is as it should be: kube-proxy's IPVS mode, or a DNS cache. So is
- * one to which there is no way at all, as of IPv6 where that is off: its routes were refused, and
- * that is told.
+ * An address that is local to this node is correct: kube-proxy's IPVS mode, or a DNS cache. So is
+ * an address without any route, as of IPv6 where that is off: its routes were refused, and that is
+ * reported.
  */
 #include "engine/routes/shadowed.h"
 
@@ -20,11 +20,11 @@
 #include "status/fault_book.h"
 
 enum {
-    FOUND_MAX = 16,   /* more of them tell no more */
-    ASKED_NET = 16,   /* of a network to which a route came */
-    ASKED_WALK = 512, /* of all, in one judgement */
+    FOUND_MAX = 16,   /* more of them add no information */
+    ASKED_NET = 16,   /* in a network to which a route was added */
+    ASKED_WALK = 512, /* of all, in one check */
     NETS_MAX = 256,
-    ROWS_EACH_MS = 4, /* between two walks: they may take 2 % of a processor */
+    ROWS_EACH_MS = 4, /* between two checks of all: they may take 2 % of a processor */
 };
 
 void shadowed_done(struct shadowed *shadowed)
@@ -67,7 +67,7 @@ int shadowed_hear(struct route_engine *engine, const struct kernel_events *event
     return 0;
 }
 
-/* Whether packets to it shall come to svc0, by a route of its own or one of ClusterIPs. */
+/* Whether packets to it are to be routed to svc0, by a route of its own or one of ClusterIPs. */
 static bool is_led(const struct node_facts *facts, const struct address_row *row)
 {
     if (row->foreign || row->gateway || row->claim_count == 0)
@@ -76,8 +76,8 @@ static bool is_led(const struct node_facts *facts, const struct address_row *row
            (row->reason > REASON_OTHER_CLASS && svc0_route_covers(facts, &row->address));
 }
 
-/* Returns 1 if the kernel would lead it elsewhere, 0, or -errno. What keeps our own route away is
- * told as that. */
+/* Returns 1 if the kernel would route it elsewhere, 0, or -errno. What prevents our own route is
+ * reported as that. */
 static int is_shadowed(struct route_engine *engine, const struct ip *address, uint32_t svc0)
 {
     const struct route_query query = { .destination = *address };
@@ -98,7 +98,7 @@ static bool is_found(const struct shadowed *shadowed, const struct ip *address)
     return false;
 }
 
-/* Asks for rows from an index on, within a network or (NULL) any. Returns the index behind the last
+/* Queries rows from an index on, within a network or (NULL) any. Returns the index behind the last
  * one, or -errno. */
 static ssize_t ask_rows(struct route_engine *engine, const struct node_facts *facts, size_t index,
                         const struct prefix *net, unsigned count)
@@ -121,7 +121,7 @@ static ssize_t ask_rows(struct route_engine *engine, const struct node_facts *fa
     return (ssize_t)index;
 }
 
-/* Those that were told of: some have been mended, or are nobody's any more. */
+/* Queries the reported addresses again: some may be corrected, or no longer served. */
 static int ask_found(struct route_engine *engine, const struct node_facts *facts)
 {
     ip_list before = TAKE_STRUCT(engine->shadowed.found);
@@ -187,7 +187,7 @@ static void add_fault(struct route_engine *engine, const struct ip *address, siz
                     .more = (int64_t)more);
 }
 
-/* An address that came may be led away by what was there before it. */
+/* A new address may be diverted by a route that existed before it. */
 static int invalidate_rows(struct shadowed *shadowed, const struct route_work *work)
 {
     if (work->addresses.count > NETS_MAX) {

@@ -31,8 +31,10 @@ void shadowed_done(struct shadowed *shadowed);
 /* Takes in foreign changes of routes and rules. Returns 0 or -ENOMEM. */
 int shadowed_hear(struct route_engine *engine, const struct kernel_events *events);
 
-/* Queries the routes of the addresses in doubt, and replaces the fault about them. Returns 0 or
- * -errno. */
+/*
+ * Queries the routes of the addresses in doubt, and replaces the fault about them. Returns 0 or
+ * -errno.
+ */
 int shadowed_judge(struct route_engine *engine, const struct route_work *work, int64_t now_ms);
 
 /* When the next query is due, monotonic; INT64_MAX: no address is in doubt. */

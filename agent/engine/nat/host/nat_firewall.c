@@ -2,26 +2,26 @@
 /*
  * The probe of the host's firewall; see nat_firewall.h. The upkeep calls it twice a second.
  *
- * What comes by an uplink and is for a pod of this node goes through netfilter with the client's
- * address. A host whose FORWARD chain drops it looks healthy from everywhere else: programs, maps
- * and routes are as planned. So packets as a client would send them go that way, and are caught
- * where they leave to the pod (apply/nat/proof/passage.c), which never gets one. What passed is
- * answered as the pod would, from the host's end of its interface, and caught at the uplink: rules
- * may drop what comes from pods alone. The answer belongs to a second packet like the first, of
- * another port: connection tracking takes what was answered for established, and lets it in from
- * then on.
+ * A packet that enters by an uplink for a pod of this node traverses netfilter with the client's
+ * address. A host whose FORWARD chain drops it looks healthy otherwise: programs, maps and routes
+ * are as planned. So test packets like those of a client take this path, and are caught where they
+ * leave to the pod (apply/nat/proof/passage.c); the pod never receives one. For a packet that
+ * passed, a reply like the pod's is sent from the host end of the pod's interface, and caught at
+ * the uplink: rules may drop only what comes from pods. The reply belongs to a second packet like
+ * the first, of another port: connection tracking considers a replied connection established, and
+ * accepts its packets from then on.
  *
- * One pod may be closed by a NetworkPolicy, one source by the filter of an edge. So the fault is
- * that nothing passes by an uplink and of a protocol: not to the first pods of several Services,
- * neither from a neighbour in the cluster nor from a stranger, and that twice; and of answers
- * likewise. Where one packet passes, the firewall knows of pods. Of more uplinks those are tried
- * that lead to other routers: a network of storage may well be closed.
+ * One pod may be isolated by a NetworkPolicy, one source by an edge filter. So the fault is raised
+ * if nothing passes by an uplink and of a protocol: not to the first pods of several Services,
+ * neither from a neighbour in the cluster nor from an outside address, and in two consecutive
+ * checks; likewise for replies. If one packet passes, the firewall is set up for pods. Of further
+ * uplinks only those that lead to other routers are tested: a storage network may well be closed.
  *
- * Asked is only where netfilter has somebody who judges (listeners.h), or XFRM has policies, which
- * may block; where the kernel's own lookup has the way, so that routes, forwarding and rp_filter
- * are others' faults; and for TCP and UDP. Answers that policies of XFRM may seal are not sent,
- * since they would not be known again, nor are those that a silent router would not be asked for in
- * time.
+ * The check runs only where netfilter has hooks that may drop packets (listeners.h), or XFRM has
+ * policies, which may block; where the kernel's own lookup finds the route, so that routes,
+ * forwarding and rp_filter are left to other faults; and for TCP and UDP. Replies that XFRM
+ * policies may encrypt are not sent, because they could not be recognized, nor are those to a
+ * router that does not answer, for which the kernel would not resolve the neighbour in time.
  */
 #include "engine/nat/host/nat_firewall.h"
 
@@ -41,18 +41,18 @@
 #include "faults/raise.h"
 
 enum {
-    CALM_MS = 5000, /* between two looks, while packets pass */
-    TELL_AFTER = 2, /* looks without a packet that passed */
+    CALM_MS = 5000, /* between two checks, while packets pass */
+    TELL_AFTER = 2, /* consecutive checks without a packet that passed */
 };
 
-/* What became of the packets of one direction. */
+/* The results for the packets of one direction. */
 struct passing {
     unsigned sent;
     bool passed;
     struct passage_way last; /* the last one that did not pass */
 };
 
-/* What a look has found of an aim: of questions, and of answers to what passed. */
+/* Findings of a check about an aim: for requests, and for replies to those that passed. */
 struct found {
     struct passing asked, answered;
 };
@@ -67,7 +67,7 @@ static bool is_served(const struct nat_engine *engine, uint32_t ifindex)
     return false;
 }
 
-/* The way of a packet from a source to an endpoint, by the kernel's own lookup. */
+/* The path of a packet from a source to an endpoint, by the kernel's own lookup. */
 static bool find_way(const struct nat_engine *engine, const struct firewall_aim *aim,
                      const struct ip *source, const struct nat_endpoint *endpoint,
                      struct passage_way *ret_way)
@@ -108,7 +108,7 @@ static bool try_way(struct nat_engine *engine, const struct passage_way *path,
     return r > 0;
 }
 
-/* The way of the answer to a packet: from where it left to an uplink that carries our programs. */
+/* The path of the reply to a packet: from where it left to an uplink that carries our programs. */
 static bool find_answer(const struct nat_engine *engine, const struct passage_way *path,
                         struct passage_way *ret_answer)
 {
@@ -131,7 +131,7 @@ static bool find_answer(const struct nat_engine *engine, const struct passage_wa
     return true;
 }
 
-/* Of a way on which a packet has passed. */
+/* Tries the reply on a path on which a packet has passed. */
 static void try_answer(struct nat_engine *engine, const struct passage_way *path,
                        struct passing *passing)
 {
@@ -155,7 +155,7 @@ static void try_source(struct nat_engine *engine, const struct firewall_aim *aim
         try_answer(engine, &path, &found->answered);
 }
 
-/* Whether nothing more is to be learned. */
+/* Whether further packets would give no more information. */
 static bool is_open_way(const struct found *found)
 {
     return found->asked.passed && (found->answered.passed || found->answered.sent == 0);
@@ -180,7 +180,7 @@ static const char *name_of(const struct nat_engine *engine, uint32_t ifindex)
     return link ? link->name : "an interface";
 }
 
-/* Where the packets were dropped may be before all forward chains: at ingress. */
+/* The packets may be dropped before all forward chains: at ingress. */
 static void tell_asked(const struct nat_engine *engine, const struct passage_way *last,
                        unsigned sent, struct faults *faults)
 {
@@ -198,7 +198,7 @@ static void tell_asked(const struct nat_engine *engine, const struct passage_way
     const struct fault_type *type = engine->seals    ? &fault_type_firewall_or_xfrm_drops_requests
                                     : *engine->early ? &fault_type_firewall_drops_early
                                                      : &fault_type_firewall_drops_requests;
-    fault_raise_type(faults, place, type, &asked); /* the others have the same, but for the last */
+    fault_raise_type(faults, place, type, &asked); /* same arguments, except the last */
 }
 
 static void tell_answered(const struct nat_engine *engine, const struct passage_way *last,
@@ -212,7 +212,7 @@ static void tell_answered(const struct nat_engine *engine, const struct passage_
                 .destination = ip_str(&last->destination, destination));
 }
 
-/* Of what nothing passed, the question goes first. */
+/* If both directions fail, requests are reported first. */
 static void tell(const struct nat_engine *engine, const struct found *found, struct faults *faults)
 {
     if (!found->asked.passed)
@@ -221,8 +221,7 @@ static void tell(const struct nat_engine *engine, const struct found *found, str
         tell_answered(engine, &found->answered.last, found->answered.sent, faults);
 }
 
-/* Whether clients come by an uplink: the one that the proofs come by, or one that leads to routers.
- */
+/* Whether clients enter by an uplink: the uplink of the proofs, or one that leads to routers. */
 static bool is_way_in(const struct nat_engine *engine, uint32_t uplink, uint8_t family)
 {
     if (uplink == engine->node.origins.of[NAT_ORIGIN_OUTSIDE].ifindex)
@@ -234,15 +233,15 @@ static bool is_way_in(const struct nat_engine *engine, uint32_t uplink, uint8_t 
     return found || sorted_find(paths, &path);
 }
 
-/* Of a protocol that packets are sent of; SCTP has none. */
+/* The bit of a protocol for which packets are sent; SCTP has none. */
 static unsigned bit_of(enum protocol protocol)
 {
     return protocol == PROTOCOL_TCP ? 1 : protocol == PROTOCOL_UDP ? 2 : 0;
 }
 
 /*
- * The first aim of a family of which nothing passes, and what was found of it. Returns the bits of
- * all protocols of which nothing passes by some uplink.
+ * Finds the first aim of a family of which no packet passes, and its findings. Returns the bits of
+ * all protocols of which no packet passes by some uplink.
  */
 static unsigned find_closed(struct nat_engine *engine, uint8_t family, struct firewall_aim *ret_aim,
                             struct found *ret_found)
@@ -279,7 +278,10 @@ static void set_closed(struct nat_engine *engine, uint8_t family, unsigned close
     *known = closed;
 }
 
-/* Looks in one family; tells what is so for the second time. Returns whether all is well. */
+/*
+ * Checks one family; reports a result that is found for the second time. Returns whether all is
+ * well.
+ */
 static bool judge(struct nat_engine *engine, uint8_t family, struct firewall_miss *miss,
                   struct faults *faults)
 {
@@ -300,13 +302,13 @@ static bool judge(struct nat_engine *engine, uint8_t family, struct firewall_mis
     return false;
 }
 
-/* Whether there is somebody who may drop packets. */
+/* Whether a hook or policy may drop packets. */
 static bool is_asked(const struct nat_engine *engine)
 {
     return engine->judged || engine->seals;
 }
 
-/* Opened before anybody is asked: to load programs takes long, and the look would rest for it. */
+/* Opened before any packet is sent: loading programs takes long, and would delay the check. */
 static bool is_open(struct nat_firewall *firewall)
 {
     if (!firewall->passage && !firewall->refused)
@@ -329,7 +331,7 @@ bool nat_firewall_look(struct nat_engine *engine, int64_t now_ms)
         bool four = judge(engine, IP_V4, &firewall->misses[0], &faults);
         bool six = judge(engine, IP_V6, &firewall->misses[1], &faults);
         firewall->due_ms += four && six ? CALM_MS : 0;
-    } else { /* nobody may drop anything */
+    } else { /* nothing may drop packets */
         set_closed(engine, IP_V4, 0);
         set_closed(engine, IP_V6, 0);
     }
@@ -337,7 +339,7 @@ bool nat_firewall_look(struct nat_engine *engine, int64_t now_ms)
     return firewall->moved;
 }
 
-/* Whether an address has a port that is forwarded, but for the firewall. */
+/* Whether an address has a port that would be forwarded but for the firewall. */
 static bool is_closed(const struct nat_row *row, const struct ip *address, unsigned closed)
 {
     for (uint32_t i = 0; i < row->family_count; i++) {

@@ -43,7 +43,9 @@ struct nat_firewall {
  */
 bool nat_firewall_look(struct nat_engine *engine, int64_t now_ms);
 
-/* Takes back the proofs of a row's addresses to which no packet passes, if a firewall fault
- * withdraws. */
+/*
+ * Takes back the proofs of a row's addresses to which no packet passes, if a firewall fault
+ * withdraws.
+ */
 void nat_firewall_refute(const struct nat_engine *engine, const struct nat_row *row,
                          nat_proof_list *list);

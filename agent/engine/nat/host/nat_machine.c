@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * This machine as service NAT wants it; see nat_machine.h. Asked whenever links, addresses or
- * settings change: the kernel tells of forwarding (RTM_NEWNETCONF), links and addresses, and of
- * nothing else, so the settings are also looked at from time to time.
+ * Settings and addresses of this machine that service NAT needs; see nat_machine.h. Checked
+ * whenever links, addresses or settings change. The kernel notifies only of forwarding
+ * (RTM_NEWNETCONF), links and addresses, so the settings are also polled.
  *
- * A cause is told once: where forwarding is off as a whole, no interface is named, and an uplink
- * that is down or away, which the planner of hooks tells of, excuses the addresses that it had.
+ * A cause is reported once: where forwarding is off as a whole, no interface is named; and an
+ * uplink that is down or missing, which the planner of hooks reports, explains missing addresses.
  */
 #include "engine/nat/host/nat_machine.h"
 
@@ -18,7 +18,10 @@
 
 enum { IPV6_MTU_MIN = 1280 };
 
-/* The interfaces of the programs, each once; svc0 and the loopback forward nothing. */
+/*
+ * Checks each interface that carries programs once; svc0 and the loopback interface forward
+ * nothing.
+ */
 static void check_interfaces(const struct nat_node *node, bool v4, bool v6, struct faults *faults)
 {
     uint32_t last = 0;
@@ -44,7 +47,7 @@ void nat_machine_settings(const struct nat_node *node, struct faults *faults)
                      settings->forwards_v6 && (v6 || node->named.v6.family != IP_NONE), faults);
 }
 
-/* One that is not known to be unique yet counts. */
+/* A tentative address counts. */
 static bool has_address(const struct node_facts *facts, const struct ip *ip)
 {
     sorted_each(const struct link_address, address, facts->link_addresses) {
@@ -73,7 +76,7 @@ static bool is_uplink(const struct nat_node *node, uint32_t ifindex)
     return false;
 }
 
-/* An uplink that is away or down, which is told by itself, may have taken its addresses along. */
+/* An uplink that is missing or down is reported separately, and may explain missing addresses. */
 static bool uplinks_stand(const struct nat_node *node, const struct node_facts *facts)
 {
     bool any = false;
@@ -102,7 +105,7 @@ static bool has_node_port_address(const struct node_facts *facts, const struct p
     return false;
 }
 
-/* Nodes that differ have one list, so that one network of a family has to be this node's. */
+/* Different nodes share one list, so one network of a family has to be this node's. */
 static void check_node_ports(const struct node_facts *facts, uint8_t family, struct faults *faults)
 {
     const struct prefix *missing = NULL;
@@ -120,7 +123,10 @@ static void check_node_ports(const struct node_facts *facts, uint8_t family, str
                     .family = family == IP_V4 ? "IPv4" : "IPv6");
 }
 
-/* Of interfaces that hosts or routers are behind: what a pod says of its own is no concern here. */
+/*
+ * Checks interfaces that lead to hosts or routers; a pod's claims about its own address are ignored
+ * here.
+ */
 static void check_duplicates(const struct nat_node *node, const struct node_facts *facts,
                              struct faults *faults)
 {
@@ -143,8 +149,8 @@ static void check_loopback(const struct node_facts *facts, struct faults *faults
         fault_raise(faults, "interface lo", nat_loopback_down);
 }
 
-/* The kernel has no IPv6 on an interface that can't carry its smallest MTU, and takes its addresses
- * away. */
+/* The kernel disables IPv6 on an interface with an MTU below IPv6's minimum, and removes its
+ * addresses. */
 static void check_mtu(const struct nat_node *node, const struct node_facts *facts,
                       struct faults *faults)
 {

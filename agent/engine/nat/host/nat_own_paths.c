@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The node's own ways; see nat_own_paths.h.
+ * The node's own routing; see nat_own_paths.h.
  *
- * `ip rule flush` takes away the rules that look up the tables main and default, and who has made
- * another order of them may leave out the one of local. Sessions that stand go on for a while by
- * what the kernel keeps of their routes, and interfaces show nothing. A lookup tells, and costs
- * some microseconds; rules are listed only where it finds no way. It has to be so twice, since
- * rules are made anew one by one.
+ * `ip rule flush` removes the rules that look up the tables main and default, and a program that
+ * reorders the rules may omit the one for local. Established sessions continue for a while by
+ * cached routes, and interfaces show nothing. A lookup detects it, and costs some microseconds;
+ * rules are listed only where it finds no route. The result must hold in two checks, since rules
+ * are replaced one by one.
  */
 #include "engine/nat/host/nat_own_paths.h"
 
@@ -20,10 +20,12 @@
 #include "faults/nat.h"
 #include "faults/raise.h"
 
-/* An IPv6 address is local only when it is known to be unique, which takes up to two seconds. */
+/*
+ * An IPv6 address is local only after duplicate address detection, which takes up to two seconds.
+ */
 static const unsigned tell_after = 2, unique_after = 8;
 
-/* Whether nothing has a way, for want of the rule that somebody has taken away. */
+/* Whether nothing is routed because another program removed the rule. */
 static bool lacks_main(const struct nat_engine *engine, uint8_t family)
 {
     struct ip clients[NAT_SAMPLE_CLIENTS];
@@ -43,7 +45,7 @@ static void tell_ruleless(uint8_t family, struct faults *faults)
                 .ip = six ? "ip -6" : "ip");
 }
 
-/* Whether the kernel leads packets to an address of this node's somewhere else. */
+/* Whether the kernel routes packets to an address of this node elsewhere. */
 static bool is_led_away(const struct nat_engine *engine, const struct ip *own)
 {
     const struct route_query query = { .destination = *own };
@@ -61,7 +63,10 @@ static const struct link_address *holder_of(const struct nat_engine *engine, con
     return NULL;
 }
 
-/* An interface has it: the route of table local, or the rule that looks that up, is gone. */
+/*
+ * An interface has the address: the route in table local, or the rule that looks the table up, is
+ * missing.
+ */
 static bool tell_led_away(const struct nat_engine *engine, const struct ip *own,
                           struct faults *faults)
 {
@@ -69,7 +74,7 @@ static bool tell_led_away(const struct nat_engine *engine, const struct ip *own,
     const struct link_address *holder = is_led_away(engine, own) ? holder_of(engine, own) : NULL;
     const struct link *link =
         holder ? link_find(kernel_links(engine->kernel), holder->ifindex) : NULL;
-    if (!link || !link->up || link->unplugged || link->master) /* of a VRF the tables are others */
+    if (!link || !link->up || link->unplugged || link->master) /* a VRF has other tables */
         return false;
     AUTOFREE char *place = text_format("interface %s", link->name);
     fault_raise(faults, place, nat_own_address_unrouted, .address = ip_str(own, ip),
@@ -77,7 +82,7 @@ static bool tell_led_away(const struct nat_engine *engine, const struct ip *own,
     return true;
 }
 
-/* Counts looks one after the other that found something; true if that is to be told. */
+/* Counts consecutive checks that found something; true if it is to be reported. */
 static bool is_lasting(unsigned *looks, unsigned enough, bool found)
 {
     *looks = found ? MIN(*looks + 1, enough) : 0;

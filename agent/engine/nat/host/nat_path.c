@@ -3,10 +3,10 @@
  * The path of masqueraded packets; see nat_path.h. Called when the engine opens, when its
  * configuration changes, and by the upkeep.
  *
- * Past the stack is faster. But there nobody sees the packets: no NetworkPolicy, no firewall of the
- * host, no XFRM. So under `auto` they go through the stack as soon as somebody listens there, or
- * may, and past it again when nobody does. Flows stay on the path that they began on; who adds the
- * first rule ever sees those of before when they begin anew.
+ * Bypassing the stack is faster. But no NetworkPolicy, host firewall or XFRM policy sees packets
+ * that bypass it. So under `auto` they pass through the stack as soon as it has listeners, or may
+ * have some, and bypass it again when there are none. Flows stay on the path on which they began:
+ * the first rule ever added sees existing connections only when they begin again.
  */
 #include "engine/nat/host/nat_path.h"
 
@@ -23,7 +23,7 @@ _Static_assert(sizeof(((struct nat_listeners *)0)->who) ==
                    sizeof(((struct nat_status *)0)->listener),
                "it is copied as a whole");
 
-/* Who listens. */
+/* Finds the listeners. */
 static struct nat_listeners look(struct nat_engine *engine)
 {
     struct nat_listeners listeners = { 0 };

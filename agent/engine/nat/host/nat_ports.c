@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The faults for ports that two have; see nat_ports.h.
+ * Faults for ports with two users; see nat_ports.h.
  *
- * A node port is taken from the packet before any socket of the host is looked for: a daemon that
- * listens there runs, is not to be seen wrong from the inside, and nobody from outside reaches it.
- * (A health port of a Service that another program has is told by health/, which can't bind it.)
+ * A node port is translated before the kernel looks up a socket of the host: a daemon that listens
+ * there runs, looks healthy from the inside, and is unreachable from outside. (If another program
+ * uses a Service's health port, health/ reports it, because its bind fails.)
  *
- * A socket that connects may be given a node port by the kernel as well. The reply to it comes to
- * the node's address and that port, and is taken for a client of the Service. So now and then a
- * connection of the node itself fails, which nothing else explains. Kubernetes' node ports
- * (30000-32767) are below the kernel's range (32768-60999); tuning guides widen it. What is in
- * ip_local_reserved_ports, the kernel gives to nobody. No notification tells of either.
+ * The kernel may also assign a node port to a connecting socket. The reply is sent to the node's
+ * address and that port, and is processed as a request of a client to the Service. So an occasional
+ * connection of the node itself fails, without any other sign. Kubernetes' node ports (30000-32767)
+ * are below the kernel's range (32768-60999); tuning guides widen it. The kernel does not assign
+ * ports in ip_local_reserved_ports. Neither setting has notifications.
  */
 #include "engine/nat/host/nat_ports.h"
 
@@ -27,7 +27,7 @@
 
 enum { TOLD_MAX = 32, RANGE_MAX = 64, RESERVED_MAX = 256 * 1024 };
 
-/* By protocol, port. */
+/* By protocol, then port. */
 static int listening_cmp(const void *a, const void *b)
 {
     const struct listening *left = a, *right = b;
@@ -36,7 +36,7 @@ static int listening_cmp(const void *a, const void *b)
     return (left->port > right->port) - (left->port < right->port);
 }
 
-/* The first of a sorted list whom a frontend keeps from being asked; NULL: nobody. */
+/* The first socket of a sorted list that a frontend makes unreachable; NULL: none. */
 static const struct listening *find_shadowed(const listening_list *list,
                                              const struct nat_frontend *frontend)
 {
@@ -75,7 +75,7 @@ static void tell(const struct nat_row *row, const struct nat_frontend *frontend,
                     socket->ip.family == IP_NONE ? "every address" : ip_str(&socket->ip, address));
 }
 
-/* One fault for a port, however many addresses it is served on. */
+/* One fault per port, however many addresses it is served on. */
 static void look_at_row(const struct nat_row *row, const listening_list *list,
                         struct faults *faults)
 {
@@ -117,7 +117,10 @@ static bool read_range(struct local_range *ret_range)
            sscanf(content, "%u %u", &ret_range->first, &ret_range->last) == 2;
 }
 
-/* "8080,30000-32767"; one that cannot be read has every port, so that nothing wrong is told. */
+/*
+ * "8080,30000-32767"; a list that can't be parsed reserves every port, so that no wrong fault is
+ * raised.
+ */
 static bool is_reserved(const char *list, unsigned port)
 {
     for (const char *at = list; at && *at >= '0' && *at <= '9';) {
@@ -132,7 +135,7 @@ static bool is_reserved(const char *list, unsigned port)
     return !list;
 }
 
-/* The first node port of a Service in the range that is not reserved; 0: none. */
+/* The first node port of a Service that is in the range and not reserved; 0: none. */
 static unsigned find_port(const struct nat_row *row, const struct local_range *range,
                           const char *reserved)
 {

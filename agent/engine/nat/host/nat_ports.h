@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Node ports of Services that sockets of the host use as well. nat_upkeep.c calls it every
- * second. */
+/*
+ * Node ports of Services that sockets of the host use as well. nat_upkeep.c calls it every second.
+ */
 #pragma once
 
 struct nat_engine;

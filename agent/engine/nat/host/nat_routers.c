@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Routers that are not there; see nat_routers.h.
- *
- * A default route may lead to an address that nobody has (a router that was replaced, a digit that
- * is wrong): what Services answer to clients beyond is lost, and nothing else tells. The kernel
- * knows, by ARP and neighbour discovery, as soon as a packet goes there. Of a router that it does
- * not know, or not any more, it is asked to find out. One that answers costs two questions a
- * second, and a packet on the wire when the kernel has heard nothing of it for about half a minute.
+ * Unreachable routers; see nat_routers.h. A default route may lead to an address that no host has
+ * (a replaced router, a wrong digit): replies of Services to clients beyond it are lost, and
+ * nothing else reports it. The kernel detects this by ARP and neighbour discovery as soon as a
+ * packet is sent there. For a router without a valid neighbour entry, the kernel is asked to
+ * resolve it. A router that answers costs two queries a second, and a packet on the wire when the
+ * kernel has had no confirmation of it for about half a minute.
  */
 #include "engine/nat/host/nat_routers.h"
 
@@ -26,7 +25,7 @@ enum { SILENT_MS = 2000, ROUTERS_MAX = 16 };
 
 static const unsigned lost_after = 2;
 
-/* What was known of it; else as if it had answered. */
+/* The silence known so far; otherwise as if the router had answered. */
 static int64_t silence_before(const struct nat_routers *routers, const struct nat_router *router)
 {
     vec_each(const struct nat_router, known, &routers->list) {
@@ -36,7 +35,10 @@ static int64_t silence_before(const struct nat_routers *routers, const struct na
     return 0;
 }
 
-/* Takes the router's silence from what the kernel knows, which is asked to find out more. */
+/*
+ * Updates the router's silence from the kernel's neighbour entry, and has the kernel resolve it if
+ * needed.
+ */
 static void look(const struct nat_engine *engine, struct nat_router *router, int64_t now_ms)
 {
     bool answers;
@@ -65,7 +67,7 @@ static void tell(const struct nat_router *router, const struct link *link, struc
                 .interface = link->name);
 }
 
-/* The interface that the family's default route leads out of; NULL: there is none. */
+/* The output interface of the family's default route; NULL: there is none. */
 static const struct link *default_link(const struct nat_engine *engine, uint8_t family)
 {
     sorted_each(const struct link_path, path, kernel_paths(engine->kernel)) {
@@ -75,7 +77,7 @@ static const struct link *default_link(const struct nat_engine *engine, uint8_t 
     return NULL;
 }
 
-/* Whether a packet to nobody in particular (RFC 5737, RFC 3849) is refused in spite of it. */
+/* Whether a packet to an unassigned address (RFC 5737, RFC 3849) is refused in spite of it. */
 static bool is_barred(const struct nat_engine *engine, const char *address)
 {
     struct route_query query = { 0 };
@@ -84,7 +86,7 @@ static bool is_barred(const struct nat_engine *engine, const char *address)
            route_lookup(engine->socket, &query, &found) == 0 && found.refused;
 }
 
-/* The uplink whose default route is barred in this family; NULL: it is not. */
+/* The uplink whose default route is overridden in this family; NULL: none. */
 static const struct link *barred_link(const struct nat_engine *engine, uint8_t family,
                                       const char *address)
 {
@@ -92,7 +94,10 @@ static const struct link *barred_link(const struct nat_engine *engine, uint8_t f
     return link && link->up && !link->unplugged && is_barred(engine, address) ? link : NULL;
 }
 
-/* A VPN's kill switch, say: a route that refuses all, of a lower metric, or by a rule. */
+/*
+ * For example a VPN's kill switch: a route that refuses all traffic, with a lower metric or by a
+ * rule.
+ */
 static void tell_barred(const struct nat_engine *engine, struct faults *faults)
 {
     const struct link *v4 = barred_link(engine, IP_V4, "192.0.2.1"),
@@ -125,7 +130,7 @@ static bool has_way(const struct nat_engine *engine, uint8_t family)
     return false;
 }
 
-/* Whether it went with its interface, which is told by itself. */
+/* Whether its interface is gone, which is reported separately. */
 static bool went_with_link(const struct nat_engine *engine, const struct nat_lost_default *lost)
 {
     const struct link *link = link_find(kernel_links(engine->kernel), lost->last.ifindex);
@@ -133,8 +138,8 @@ static bool went_with_link(const struct nat_engine *engine, const struct nat_los
 }
 
 /*
- * The kernel drops the default route of router advertisements when forwarding is switched on, and
- * takes no new one unless accept_ra is 2.
+ * The kernel deletes the default route of router advertisements when forwarding is switched on, and
+ * accepts no new one unless accept_ra is 2.
  */
 static char *advertised_remedy(const char *name)
 {
@@ -159,8 +164,8 @@ static void tell_lost(const struct nat_engine *engine, const struct nat_lost_def
 }
 
 /*
- * Not every network has both families, so that only what was there is missed. Where nothing leads
- * out in either, that is told (plan/nat/nat_hooks.c).
+ * Not every network has both families, so only a default route that existed is missed. If there is
+ * none in either family, plan/nat/nat_hooks.c reports that.
  */
 static void look_at_default(struct nat_engine *engine, uint8_t family, struct faults *faults)
 {
@@ -197,7 +202,7 @@ void nat_routers_look(struct nat_engine *engine, int64_t now_ms)
         if (router.silent_ms && now_ms - router.silent_ms >= SILENT_MS)
             tell(&router, link, &faults);
         if (vec_push(&fresh.list, router) < 0)
-            break; /* without memory, its silence begins anew */
+            break; /* without memory, its silence is counted from now */
     }
     vec_move(&engine->routers.list, &fresh.list);
     tell_barred(engine, &faults);

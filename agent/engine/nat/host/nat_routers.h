@@ -20,8 +20,10 @@ struct nat_router {
     int64_t silent_ms; /* since when no router answers at the address, monotonic; 0: one does */
 };
 
-/* The last next hop of a family's default route, and how many checks since then found no default
- * route. */
+/*
+ * The last next hop of a family's default route, and how many checks since then found no default
+ * route.
+ */
 struct nat_lost_default {
     struct nat_router last; /* IP_NONE: none in this family so far, or without an address */
     bool known;

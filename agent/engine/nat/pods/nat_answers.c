@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What pods answer; see nat_answers.h.
+ * Replies of pods; see nat_answers.h. A rule can select by source or by input interface. A rule
+ * that refuses what pods send (`ip rule add from NETWORK prohibit`, `iif`) admits requests, and
+ * proofs succeed, since these look up the route to the pod; the pod's replies are lost.
  *
- * A rule can choose by source or by the interface that a packet comes in by. One that refuses what
- * pods send (`ip rule add from NETWORK prohibit`, `iif`) lets requests in, and proofs succeed,
- * since these ask for the way to the pod; its answers are lost. So the kernel's own lookup is asked
- * for an answer's way, for a few pods: it knows rules, tables and rp_filter.
- *
- * Told is what comes from pods and is refused to every client that is asked for, while this node's
- * own packets go there: a route that refuses all is told as that (nat_routers.c), and so is
- * forwarding that is off. It has to be so twice, as rules of a VPN are made anew one by one.
+ * So the kernel's own lookup is queried for the route of a reply, for a few pods: it takes rules,
+ * tables and rp_filter into account. A fault is raised for replies of pods that are refused to
+ * every client tried, while this node's own packets to them pass: a route that refuses all traffic
+ * is reported as that (nat_routers.c), and so is forwarding that is off. The result must hold in
+ * two checks, as rules of a VPN are replaced one by one.
  */
 #include "engine/nat/pods/nat_answers.h"
 
@@ -45,7 +44,7 @@ int nat_answer_way(const struct nat_engine *engine, const struct ip *pod, const 
     return 1;
 }
 
-/* Whether what comes in by an interface is forwarded at all. */
+/* Whether packets that enter by an interface are forwarded at all. */
 static bool forwards(const struct link *link)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -80,7 +79,7 @@ static void tell(const struct nat_engine *engine, const struct ip *pod, const st
                 .interface = name, .destination = destination);
 }
 
-/* Tells of the first pod of a family if it is refused every client, and the others as well. */
+/* Reports the first pod of a family if it is refused every client, and the others as well. */
 static bool look(const struct nat_engine *engine, uint8_t family, struct faults *faults)
 {
     const struct nat_endpoint *pods[NAT_SAMPLE_PODS];

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Samples of pods and clients; see nat_samples.h.
- *
- * One pod may be closed by a NetworkPolicy, so each is of another Service. The stranger's address
- * is that of the proofs: no host has it (RFC 5737, RFC 3849), so it goes the way of the default
- * route.
+ * Samples of pods and clients; see nat_samples.h. One pod may be isolated by a NetworkPolicy, so
+ * each is of a different Service. The outside address is that of the proofs: no host has it (RFC
+ * 5737, RFC 3849), so it is routed by the default route.
  */
 #include "engine/nat/pods/nat_samples.h"
 

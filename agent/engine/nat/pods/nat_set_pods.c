@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pods whose MAC address somebody has set; see nat_set_pods.h.
- *
- * Some networks of pods set these entries, and rightly. So one is asked for at a time, by a probe
- * that changes nobody's cache, and the answer is read at the next look. One in five seconds: a
- * question is a packet in somebody's network. What was found wrong stays so while the entry does.
+ * Pods with a static neighbour entry; see nat_set_pods.h. Some pod networks set such entries on
+ * purpose and correctly. So one pod at a time is probed, by a request that changes no host's cache,
+ * and the answer is read at the next check. One probe is sent in five seconds, because it is a
+ * packet in a network of others. A wrong entry stays wrong until it is replaced.
  */
 #include "engine/nat/pods/nat_set_pods.h"
 
@@ -57,7 +56,7 @@ static void hear(struct nat_set_pods *pods)
     pods->socket = NULL;
 }
 
-/* Whether the entry is as it was. */
+/* Whether the entry is unchanged. */
 static bool is_still(const struct nat_engine *engine, const struct nl_neighbour *set)
 {
     struct nl_neighbour now;

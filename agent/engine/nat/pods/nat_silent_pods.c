@@ -3,16 +3,15 @@
  * Pods of this node that do not answer; see nat_silent_pods.h.
  *
  * A pod with NET_ADMIN may lose its address, and a route may lead to another pod's interface:
- * links, routes and programs are as planned then, and what Services send there is lost. The kernel
- * knows, by ARP and neighbour discovery, as soon as a packet goes there.
+ * links, routes and programs are as planned then, and what Services forward there is lost. The
+ * kernel detects this by ARP and neighbour discovery as soon as a packet is sent there. A few pods
+ * are queried at each check, one Service after the other, as routers are (nat_routers.c): a pod
+ * with a valid neighbour entry costs a query, and a packet to the pod where the entry was not
+ * confirmed for about half a minute. A silent pod is queried at each check, until it answers, its
+ * route leads elsewhere, or no Service has it here any more.
  *
- * A few pods are asked for at each look, one Service after the other, as routers are
- * (nat_routers.c): one that the kernel knows costs a question to it, and a packet to the pod where
- * nothing was heard of it for about half a minute. One that is silent is asked for at each look,
- * until it answers, its route leads elsewhere, or no Service has it here any more.
- *
- * A pod that has just come may be looking for who has its IPv6 address for a second or two, and
- * answers for it after that. So the fault is a silence of three seconds.
+ * A new pod may run duplicate address detection for its IPv6 address for a second or two, and
+ * answers for it after that. So the fault requires three seconds of silence.
  */
 #include "engine/nat/pods/nat_silent_pods.h"
 
@@ -30,7 +29,7 @@ enum {
     SILENT_MS = 3000,
     PODS_A_LOOK = 4,
     ROWS_A_LOOK = 256,
-    SILENT_MAX = 16, /* that are followed, and told of */
+    SILENT_MAX = 16, /* that are followed and reported */
 };
 
 /* The pod of a row by its number among those of this node, over families and ports. NULL: none. */
@@ -46,7 +45,7 @@ static const struct ip *pod_of(const struct nat_row *row, size_t number)
     return NULL;
 }
 
-/* The interface at whose other end the kernel looks for the pod; NULL: it looks for nobody. */
+/* The interface on which the kernel resolves the pod as a neighbour; NULL: it resolves none. */
 static const struct link *link_to(const struct nat_engine *engine, const struct ip *pod)
 {
     struct route route;
@@ -83,7 +82,7 @@ static void ask(struct nat_engine *engine, const struct ip *ip, int64_t now_ms)
         nat_set_pods_ask(engine, link->ifindex, ip, now_ms);
 }
 
-/* Goes on where the look before has ended, and begins anew behind the last Service. */
+/* Continues where the last check ended, and starts again behind the last Service. */
 static void ask_some(struct nat_engine *engine, int64_t now_ms)
 {
     struct nat_silent_pods *pods = &engine->silent_pods;
@@ -117,7 +116,7 @@ static bool is_served(const struct nat_engine *engine, const struct ip *ip)
     return false;
 }
 
-/* Whether nobody answers for it still, and where it was asked for. */
+/* Whether it still does not answer where it was last resolved. */
 static bool is_silent(const struct nat_engine *engine, const struct nat_silent_pod *pod)
 {
     const struct link *link = is_served(engine, &pod->ip) ? link_to(engine, &pod->ip) : NULL;

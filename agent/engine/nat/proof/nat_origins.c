@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where the packets of a proof come from: outside, a pod, this node itself; see nat_origins.h.
- * Called by nat_node.c when interfaces, addresses or networks have changed.
+ * Origins of the packets of a proof: outside, a pod, this node itself; see nat_origins.h. Called by
+ * nat_node.c when interfaces, addresses or networks have changed.
  */
 #include "engine/nat/proof/nat_origins.h"
 
@@ -32,7 +32,7 @@ static struct ip own_source(const struct nat_settings *settings, const struct ip
     return is_pod(settings, ip) ? (struct ip){ 0 } : *ip;
 }
 
-/* Addresses for documentation (RFC 5737, RFC 3849): nobody's. */
+/* Addresses for documentation (RFC 5737, RFC 3849), which no host has. */
 static struct ip outside_source(const struct nat_settings *settings, uint8_t family)
 {
     static const char *const candidates[] = { "192.0.2.1", "198.51.100.1", "203.0.113.1",
@@ -46,8 +46,8 @@ static struct ip outside_source(const struct nat_settings *settings, uint8_t fam
 }
 
 /*
- * The last address of the first network of a family: seldom a pod's own. Where there is none, pods
- * are known by the way they come in, and nobody's address will do.
+ * The last address of the first network of a family: seldom assigned to a pod. Where there is none,
+ * pods are recognized by their interface, and an unassigned address is used.
  */
 static struct ip pod_source(const struct nat_settings *settings, uint8_t family)
 {
@@ -62,7 +62,9 @@ static struct ip pod_source(const struct nat_settings *settings, uint8_t family)
     return outside_source(settings, family);
 }
 
-/* One uplink of each VRF but that of the first uplink; those beyond PROBE_VRFS are not asked by. */
+/*
+ * One uplink of each VRF except that of the first uplink; those beyond PROBE_VRFS are not probed.
+ */
 static void find_vrf_uplinks(struct nat_node *node, uint32_t first)
 {
     struct probe_origins *origins = &node->origins;

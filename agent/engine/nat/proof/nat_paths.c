@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ways that changed; see nat_paths.h. The NAT engine tells what it heard in `hear`, takes the rows
- * that are due in `write`, and asks before it proves a row. Finding the rows walks the endpoints of
- * all: some nanoseconds each, where a proof takes microseconds.
- *
- * A flood of routes (a BGP table that comes) is one doubt of all rows, at most every ten seconds.
+ * Changed routes; see nat_paths.h. The NAT engine passes the kernel's notifications in `hear`,
+ * takes the rows that are due in `write`, and checks before it proves a row. The search for rows
+ * walks the endpoints of all of them: some nanoseconds each, where a proof takes microseconds. A
+ * flood of routes (a BGP table that is loaded) puts all rows in doubt once, at most every ten
+ * seconds.
  */
 #include "engine/nat/proof/nat_paths.h"
 
@@ -33,7 +33,9 @@ static void invalidate_all(struct nat_paths *paths, int64_t now_ms)
                             paths->all_last_ms ? paths->all_last_ms + NAT_PATHS_ALL_MS : 0);
 }
 
-/* What comes ends a grace: the address is another pod's. What goes leaves it as it is. */
+/*
+ * A new path ends a grace: the address belongs to another pod. A deleted one leaves it unchanged.
+ */
 static int note(struct nat_paths *paths, const struct path_change *change, int64_t now_ms)
 {
     struct nat_path_change *known = find(paths, &change->net);
@@ -66,7 +68,7 @@ int nat_paths_hear(struct nat_paths *paths, const struct kernel_events *events, 
     }
     if (events->many_paths)
         invalidate_all(paths, now_ms);
-    if (events->other_rules) /* seldom: any packet may go another way now */
+    if (events->other_rules) /* seldom: the route of any packet may have changed */
         paths->all_ms = MAX(now_ms + NAT_PATH_SETTLE_MS, paths->all_last_ms + NAT_PATHS_RULES_MS);
     return r;
 }

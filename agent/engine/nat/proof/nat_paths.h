@@ -52,8 +52,10 @@ int nat_paths_take_due(struct nat_paths *paths, const struct sorted *rows, int64
 /* Whether the interface of one of the row's endpoints was deleted a moment ago. */
 bool nat_paths_spare(const struct nat_paths *paths, const struct nat_row *row, int64_t now_ms);
 
-/* Whether a missing route may have been deleted before the agent started: in its first
- * NAT_PATH_BEGIN_MS. */
+/*
+ * Whether a missing route may have been deleted before the agent started: in its first
+ * NAT_PATH_BEGIN_MS.
+ */
 bool nat_paths_new(struct nat_paths *paths, int64_t now_ms);
 
 /* When rows are due, monotonic; INT64_MAX: none are. */

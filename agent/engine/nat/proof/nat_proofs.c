@@ -175,7 +175,10 @@ static int change_cmp(const void *a, const void *b)
     return service_proof_cmp(a, b);
 }
 
-/* Sorts and drops duplicates. A Service is in a pass once, so that equal items say the same. */
+/*
+ * Sorts and drops duplicates. A Service is in a pass only once, so equal items have the same
+ * result.
+ */
 static void unite(service_proof_list *changes)
 {
     vec_sort(changes, change_cmp);

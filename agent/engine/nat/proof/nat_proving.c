@@ -2,17 +2,17 @@
 /*
  * Makes the proofs of a round; see nat_proving.h.
  *
- * Proving thousands of rows takes longer than the loop may be kept from everything else. So a pass
- * proves for a few milliseconds, first what it has written itself, and leaves the rest to the next
- * passes. These follow each other at once; between two of them the loop handles whatever else is
- * pending. A row that waits to be proved keeps the proof that it had: a new address is not
- * announced yet, an old one stays announced. A proof that can't be right any more is taken back at
- * once: that of an address which a row lost, and every proof when a hook has lost its program.
+ * Proving thousands of rows takes longer than the event loop may be blocked. So a pass proves for a
+ * few milliseconds, first what it has written itself, and leaves the rest to the next passes. These
+ * follow each other at once; between two of them the loop handles whatever else is pending. A row
+ * that waits to be proved keeps the proof that it had: a new address is not announced yet, an old
+ * one stays announced. A proof that can't be right any more is taken back at once: that of an
+ * address that a row lost, and every proof when a hook has lost its program.
  *
  * Until the source has synced, the maps may be newer than the rows, which come from the copy on
- * disk or from a part of the first lists (nat_updates.c leaves such Services alone). What such a
- * row does not find in the maps says nothing of the address: its inherited proof stays, or the
- * first pass that may remove routes would withdraw the address until it is proved again.
+ * disk or from a part of the first lists (nat_updates.c leaves such Services alone). If such a row
+ * differs from the maps, this says nothing about the address: its inherited proof stays. Otherwise
+ * the first pass that may remove routes would withdraw the address until it is proved again.
  */
 #include "engine/nat/proof/nat_proving.h"
 
@@ -33,7 +33,7 @@ void nat_proving_forget_row(struct nat_engine *engine, const struct nat_row *row
     sorted_remove(&engine->to_prove, &row);
 }
 
-/* Without what is in `others`; both are sorted. */
+/* Removes what is in `others`; both are sorted. */
 static void leave_out(ip_list *addresses, const ip_list *others)
 {
     size_t kept = 0, at = 0;
@@ -60,7 +60,7 @@ int nat_proving_drop_lost(const struct nat_row *before, const struct nat_row *af
     return nat_proofs_change(changes, before, &lost, NULL);
 }
 
-/* Whatever the maps say: unless the program is in every hook, packets may go unserved. */
+/* Whatever the maps contain: unless the program is at every hook, packets may go unserved. */
 static void refute(nat_proof_list *list)
 {
     vec_each(struct nat_proof, proof, list) {
@@ -78,7 +78,7 @@ static bool is_served(const nat_proof_list *list, const struct ip *address)
     return false;
 }
 
-/* Leaves out what an unsynced row must not refute. */
+/* Omits what an unsynced row must not refute. */
 static void leave_inherited(const struct nat_engine *engine, const nat_proof_list *list,
                             ip_list *addresses)
 {
@@ -120,7 +120,7 @@ static int prove_row(struct nat_engine *engine, const struct nat_row *row,
     return r;
 }
 
-/* Proves what this pass has written; what there is no time for waits for the next slices. */
+/* Proves what this pass has written; what does not fit in the time waits for the next slices. */
 static int prove_turns(struct nat_engine *engine, int64_t end_us, service_proof_list *changes)
 {
     vec_each(const struct nat_update, turn, &engine->turns) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The first half of a trace: where a packet enters the node, and which program sees it.
+ * The first half of a trace: where a packet enters the node, and which program processes it.
  *
- * The kernel's route to the packet's source tells where it enters: a reply would leave there. If
- * that interface carries a program, this program sees the packet first. The node's own packets, and
- * those that enter by another interface, are seen where the kernel's route to their destination
- * leads: at svc0, or at lo.
+ * The kernel's route to the packet's source determines where it enters: a reply would leave there.
+ * If that interface carries a program, this program processes the packet first. The node's own
+ * packets, and those that enter by another interface, are processed at the output interface of the
+ * kernel's route to their destination: svc0 or lo.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -15,7 +15,7 @@
 #include "base/macro.h"
 #include "engine/nat/trace/story.h"
 
-/* ---- where it comes in ---- */
+/* ---- where it enters ---- */
 
 static const struct nat_attachment *find_attachment(const struct tracer *tracer, uint32_t ifindex,
                                                     enum nat_hook hook)
@@ -28,7 +28,7 @@ static const struct nat_attachment *find_attachment(const struct tracer *tracer,
     return NULL;
 }
 
-/* The same of who is behind service NAT. lo is no interface that packets come in by. */
+/* The same for programs behind service NAT. Packets do not enter by lo. */
 static const struct nat_attachment *find_behind(const struct tracer *tracer, uint32_t ifindex,
                                                 enum nat_hook hook)
 {
@@ -124,9 +124,9 @@ int story_enter(struct story *story)
     return in ? come_as_told(story, in) : come_by_source(story);
 }
 
-/* ---- which program sees it ---- */
+/* ---- which program processes it ---- */
 
-/* The kernel takes no source that is not the node's own (a served address): it is left out. */
+/* The kernel accepts no source that is not local (a served address): it is left out. */
 static int route_from_host(struct story *story)
 {
     struct route_query query = { .destination = story->question->source };

@@ -14,11 +14,15 @@ struct story {
     struct trace *trace;
 };
 
-/* Finds the interface by which the packet enters: as requested, or by its source. 0 or -errno of
- * trace_function. */
+/*
+ * Finds the interface by which the packet enters: as requested, or by its source. 0 or -errno of
+ * trace_function.
+ */
 int story_enter(struct story *story);
-/* Finds the program that processes it, if any, and fills in `probe` and `hook`. Returns 0 or
- * -errno. */
+/*
+ * Finds the program that processes it, if any, and fills in `probe` and `hook`. Returns 0 or
+ * -errno.
+ */
 int story_find_program(struct story *story);
 /*
  * Follows the packet behind service NAT (struct trace_next), where it continues in the stack. `to`:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `agentctl trace`: the story of one packet, from where it comes in to where it goes.
+ * `agentctl trace`: the path of one packet, from where it enters to where it leaves.
  *
  *   1. Where does it come in? As the question says. Else the kernel's route to the packet's source
  *      decides: this node itself ("host"), or a pod's interface. A packet of any other source is
@@ -27,7 +27,7 @@
 #include "plan/link_table.h"
 
 enum {
-    ANY_PORT = 50000, /* where the question names none */
+    ANY_PORT = 50000, /* if the question names none */
     ENDPOINTS_TOLD = 8,
 };
 
@@ -45,9 +45,9 @@ static const char *place_str(const struct nat_endpoint *place, char buffer[stati
     return buffer;
 }
 
-/* ---- what the program says ---- */
+/* ---- the program's verdict ---- */
 
-/* The name that the plan has for a port; NULL if the port or its Service is unnamed or gone. */
+/* The plan's name of a port; NULL if the port or its Service is unnamed or gone. */
 static const char *port_name(const struct sorted *rows, const char *service, uint8_t family,
                              enum protocol protocol, uint16_t number)
 {
@@ -94,9 +94,9 @@ static void name_service(struct story *story, const struct nat_answer *answer)
 }
 
 /*
- * Finds whether the source is masqueraded. The program's answer tells, unless it picked the sender
- * itself as the endpoint: such a packet is always masqueraded. Then another endpoint is asked for,
- * if the set has one.
+ * Finds whether the source is masqueraded. The program's answer shows it, unless the program picked
+ * the sender itself as the endpoint: such a packet is always masqueraded. Then the query is
+ * repeated for another endpoint, if the set has one.
  */
 static int settle_masquerade(struct story *story, const struct nat_answer *picked)
 {
@@ -121,7 +121,7 @@ static int settle_masquerade(struct story *story, const struct nat_answer *picke
     return 0;
 }
 
-/* What becomes of a packet on its way to the endpoint. */
+/* Describes how a packet continues to the endpoint. */
 static void describe_way(const struct story *story, const struct nat_answer *answer,
                          struct text *path)
 {
@@ -183,8 +183,8 @@ static void tell_masquerade(struct story *story)
 }
 
 /*
- * The answer to a packet of the node itself comes in by the interface that the packet left by; an
- * answer on lo never left the node. There the kernel drops an answer to 127.0.0.1 unless
+ * The reply to a packet of the node itself enters by the interface by which the packet left; a
+ * reply on lo never left the node. There the kernel drops a reply to 127.0.0.1 unless
  * route_localnet is set, one from an address of this node unless accept_local is set, and one to
  * ::1 at svc0.
  */
@@ -213,7 +213,7 @@ static int tell_refused_answer(struct story *story, const struct ip *endpoint)
     return 0;
 }
 
-/* Replies to the node's own address are lost where no program of ours sees them. */
+/* Replies to the node's own address are lost where no program of ours processes them. */
 static void tell_unseen_answer(struct story *story, const struct nat_answer *answer)
 {
     const struct tracer *tracer = story->tracer;
@@ -226,7 +226,7 @@ static void tell_unseen_answer(struct story *story, const struct nat_answer *ans
                    interface_name(answer->out, name));
 }
 
-/* What a parent of macvlan or ipvlan devices sends never reaches a pod here that is in one. */
+/* Packets sent by a parent of macvlan or ipvlan devices never reach a pod here on one of those. */
 static int tell_child(struct story *story, const struct nat_answer *answer)
 {
     const struct tracer *tracer = story->tracer;
@@ -276,7 +276,7 @@ static int follow_forward(struct story *story, const struct nat_answer *answer)
                : 0;
 }
 
-/* The stack decides over what passes, and ends the story; behind svc0 there is no stack. */
+/* The stack decides over packets that pass, and ends the trace; behind svc0 there is no stack. */
 static int follow_pass(struct story *story)
 {
     static const char *const types[] = {
@@ -330,9 +330,9 @@ static bool has_frontend(const struct nat_row *row, const struct trace_question 
 }
 
 /*
- * The Service whose load balancer or external address a packet is for that no program sees. Such an
- * address is another Node's or balancer's, or in a network of this one: no route leads it to svc0,
- * which would take it away from its host. NULL: there is none.
+ * The Service of a load balancer or external address whose packets no program processes. Such an
+ * address belongs to another Node or balancer, or is in a network of this node: no route leads it
+ * to svc0, because that would divert it from its host. NULL: there is none.
  */
 static const struct nat_row *find_unled(const struct story *story)
 {
@@ -399,7 +399,7 @@ static int ask_new_flow(struct story *story)
     return answer.act == NAT_ACT_PASS ? follow_pass(story) : 0;
 }
 
-/* ---- the flow that exists ---- */
+/* ---- the existing flow ---- */
 
 static bool is_answered(enum nat_state state)
 {
@@ -408,7 +408,8 @@ static bool is_answered(enum nat_state state)
 
 /*
  * Whether packets of a forward half follow it. The twin answers for the first packet of a
- * connection; an established TCP connection goes on even where such a one would begin anew.
+ * connection; an established TCP connection continues even where a first packet would begin a new
+ * flow.
  */
 static bool is_followed(const struct story *story, const struct nat_found_flow *found)
 {
@@ -420,7 +421,7 @@ static bool is_followed(const struct story *story, const struct nat_found_flow *
     if (is_answered(found->state) && probe.protocol == PROTOCOL_TCP)
         return true;
     probe.see_flows = true;
-    /* Of a flow that exists, the twin names the endpoint and no set. */
+    /* For an existing flow, the twin names the endpoint and no set. */
     return nat_datapath_probe(story->tracer->datapath, &probe, &answer) == 0 &&
            answer.act == NAT_ACT_FORWARD && answer.count == 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces what happens to one packet, by querying the live maps, the hooks and the kernel's
- * routes. */
+/*
+ * Traces what happens to one packet, by querying the live maps, the hooks and the kernel's routes.
+ */
 #pragma once
 
 #include <stddef.h>
