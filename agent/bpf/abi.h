@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the NAT program and the agent share: maps, keys, values, and the words for what is decided.
- * What concerns flows is in flow_abi.h. The planner, the applier, the API and the tests use these
- * words, too.
+ * What the NAT program and the agent share: maps, keys, values, and constants for decisions. Flows
+ * are in flow_abi.h. The planner, the applier, the API and the tests use these definitions as well.
  *
  * All numbers are in host byte order, except addresses and ports, which are in network byte order.
  * An address has 16 bytes; IPv4 is mapped (::ffff:a.b.c.d), so that one set of maps serves both
@@ -26,7 +25,7 @@
  * them is gone, since a program may still be reading.
  *
  * The maps are pinned below a path that contains NAT_LAYOUT. Raise it with every change of this
- * file, or of flow_abi.h, that an older program, still attached, could not live with.
+ * file, or of flow_abi.h, with which an older program, still attached, would not be compatible.
  */
 #pragma once
 
@@ -43,20 +42,20 @@ enum {
     NAT_MAX_PEERS = 512, /* of a family */
     NAT_MAX_BY_ROUTE = 4,
     NAT_NAME_MAX = 320, /* "namespace/name" with its final zero */
-    NAT_TCP = 6,        /* IPPROTO_TCP, for whom no header of the kernel fits, */
+    NAT_TCP = 6,        /* IPPROTO_TCP, which no usable kernel header has, */
     NAT_ICMP = 1,       /* and IPPROTO_ICMP, */
     NAT_ICMPV6 = 58,    /* IPPROTO_ICMPV6 */
 };
 
-/* What becomes of a packet; of a new flow, in the planner's rows. */
+/* The action for a packet; in the planner's rows, for a new flow. */
 enum nat_act {
-    NAT_ACT_PASS,    /* none of ours: goes on as it came */
-    NAT_ACT_FORWARD, /* to an endpoint, or back from one */
+    NAT_ACT_PASS,    /* not ours: continues unchanged */
+    NAT_ACT_FORWARD, /* to an endpoint, or back from an endpoint */
     NAT_ACT_REJECT,  /* answered by an ICMP port unreachable */
     NAT_ACT_DROP,
 };
 
-/* Why. Names are nat_cause_name()'s: part of the API. */
+/* The cause of an action. Its names are those of nat_cause_name(): part of the API. */
 enum nat_cause {
     NAT_CAUSE_NONE,           /* forwarded, or no address of a service */
     NAT_CAUSE_NO_ENDPOINTS,   /* reject: none usable anywhere */
@@ -66,16 +65,16 @@ enum nat_cause {
     NAT_CAUSE_UNDEFINED_PORT, /* reject: a ClusterIP of ours without that port */
     NAT_CAUSE_UNMAPPED_PORT,  /* reject at svc0: a guarded address without that port */
     NAT_CAUSE_OTHER_PROXY,    /* pass: a ClusterIP that another proxy serves */
-    NAT_CAUSE_SNAT_EXHAUSTED, /* drop: each source port to the endpoint has a living flow */
-    NAT_CAUSE_NO_ROUTE,       /* drop: the kernel has no way to the endpoint or back */
+    NAT_CAUSE_SNAT_EXHAUSTED, /* drop: each source port to the endpoint has a live flow */
+    NAT_CAUSE_NO_ROUTE,       /* drop: the kernel has no route to the endpoint or back */
     NAT_CAUSE_INVALID,        /* drop: TCP that neither opens a flow nor belongs to one */
     NAT_CAUSE_FRAGMENT,       /* drop: a later fragment whose first one was not seen */
-    NAT_CAUSE_MALFORMED,      /* drop: headers do not fit, on an address of ours; or two tags */
+    NAT_CAUSE_MALFORMED,      /* drop: invalid headers, on an address of ours; or two tags */
     NAT_CAUSE_PROTOCOL,       /* drop: a protocol that this program does not translate */
-    NAT_CAUSE_TTL,            /* answered: hop limit used up on the way to the endpoint */
+    NAT_CAUSE_TTL,            /* answered: hop limit expired on the path to the endpoint */
     NAT_CAUSE_TOO_BIG,        /* answered: larger than the MTU towards the endpoint */
-    NAT_CAUSE_FLOWS_FULL,     /* drop: the flow table is full of living flows */
-    NAT_CAUSE_EXTENSIONS,     /* drop: more IPv6 extension headers than the program walks over */
+    NAT_CAUSE_FLOWS_FULL,     /* drop: the flow table is full of live flows */
+    NAT_CAUSE_EXTENSIONS,     /* drop: more IPv6 extension headers than the program parses */
     NAT_CAUSE_REVERSE_PATH,   /* drop: the route back to the source leads by another interface */
     NAT_CAUSE_COUNT,
 };
@@ -95,13 +94,12 @@ enum nat_frontend_kind {
     NAT_FRONTEND_FOREIGN,                      /* a ClusterIP of another proxy: pass */
 };
 
-/* Who sends: a pod (is_from_pod() in filter.h) before this node itself, then the rest. */
+/* The sender: a pod (is_from_pod() in filter.h) before this node itself, then all others. */
 enum nat_origin { NAT_ORIGIN_OUTSIDE, NAT_ORIGIN_POD, NAT_ORIGIN_NODE, NAT_ORIGINS };
 
 /*
- * The endpoints that a new flow may go to. Cluster: ready and near enough by the hints, else all
- * that serve while terminating. Local: ready on this node, else those here that serve while
- * terminating.
+ * The endpoints for a new flow. Cluster: ready and selected by the hints, otherwise all that serve
+ * while terminating. Local: ready on this node, otherwise those here that serve while terminating.
  */
 enum nat_set_kind { NAT_SET_CLUSTER, NAT_SET_LOCAL, NAT_SETS };
 
@@ -138,17 +136,17 @@ static inline __attribute__((always_inline)) __u32 nat_tuple_check(const struct 
 }
 
 /*
- * What a flow has come to: nat_flow_state(). Names are nat_state_name()'s: part of the API. The
- * order is that of worth: where there is no room, the first go before the later ones.
+ * The state of a flow: nat_flow_state(). Its names are those of nat_state_name(): part of the API.
+ * The order is that of worth: where there is no room, earlier states are evicted before later ones.
  */
 enum nat_state {
     NAT_STATE_HALF_OPEN,   /* TCP: no answer yet */
     NAT_STATE_UNANSWERED,  /* not TCP */
-    NAT_STATE_EXCHANGE,    /* not TCP: answered, and the client has not spoken since */
+    NAT_STATE_EXCHANGE,    /* not TCP: answered, and the client has not sent since */
     NAT_STATE_ANSWERED,    /* TCP: the client has not acknowledged the answer yet */
     NAT_STATE_CLOSED,      /* TCP: reset, or both FINs are acknowledged */
     NAT_STATE_HALF_CLOSED, /* TCP: a FIN of one side; or of both, not acknowledged yet */
-    NAT_STATE_STREAM,      /* not TCP: the client spoke again after an answer */
+    NAT_STATE_STREAM,      /* not TCP: the client sent again after an answer */
     NAT_STATE_ESTABLISHED, /* TCP */
     NAT_STATES,
 };
@@ -159,58 +157,61 @@ struct nat_net {
 };
 
 /*
- * "control".path, bits. A masqueraded packet goes through the stack where somebody may listen
- * there, or else past it: "flows" in flow_abi.h says how.
+ * "control".path, bits. A masqueraded packet passes through the stack where it may have listeners,
+ * and bypasses it otherwise: see "flows" in flow_abi.h.
  */
-#define NAT_PATH_STACK           1u /* new flows go through the stack */
-#define NAT_PATH_STACKED         2u /* there may be flows that do */
+#define NAT_PATH_STACK           1u /* new flows pass through the stack */
+#define NAT_PATH_STACKED         2u /* there may be flows that do so */
 #define NAT_PATH_XFRM            4u /* XFRM has policies: also this node's own to Services, and refusals */
-#define NAT_PATH_WHOLE           8u /* sources are translated before the stack: nobody but XFRM listens */
-/* Not of the path: "control".mark is also for packets to node ports. */
+#define NAT_PATH_WHOLE           8u /* sources are translated before the stack: only XFRM listens */
+/* Not about the path: "control".mark is also for packets to node ports. */
 #define NAT_PATH_MARK_NODE_PORTS 16u
 
 struct nat_control {
     __u64 filter_half;  /* which half of "filter" is in force: 0 or 1 */
-    __u32 filter_words; /* of a half that the agent has filled; 0: none. Programs don't ask. */
+    __u32 filter_words; /* per half, as filled by the agent; 0: none. Not read by programs. */
     __u32 svc0_ifindex; /* 0: there is none */
     __u8 svc0_mac[6];
     __u16 snat_first; /* source ports for masquerading: first and number, host order */
     __u32 snat_count;
     __u32 pod_net_count, service_net_count;
     __u32 peer_counts[2]; /* of IPv4 and IPv6, in "peers" */
-    /* Least time between two refusals to one source, of IPv4 and IPv6; 0: no limit. */
+    /* Minimum interval between two refusals to one source, of IPv4 and IPv6; 0: no limit. */
     __u32 icmp_interval_ms[2];
-    __u32 path;                   /* NAT_PATH_* */
-    __u32 ring_slots;             /* of "ring": how many flows there may be */
-    __u32 timeouts_s[NAT_STATES]; /* after so long a silence a flow is over: nat_timeout_s() */
-    __u32 egress_timeouts_s[NAT_STATES]; /* the same of an egress gateway's flows, */
-    __u32 egress_icmp_s;                 /* and of its pings, in whatever state */
+    __u32 path;                          /* NAT_PATH_* */
+    __u32 ring_slots;                    /* of "ring": the maximum number of flows */
+    __u32 timeouts_s[NAT_STATES];        /* idle timeout of a flow: nat_timeout_s() */
+    __u32 egress_timeouts_s[NAT_STATES]; /* the same for an egress gateway's flows, */
+    __u32 egress_icmp_s;                 /* and for its pings, in any state */
     /* Added to the mark of packets that come in for a port that a Service has opened; 0: none. */
     __u32 mark;
-    /* None of a family: who comes in by a pod's interface is a pod. */
+    /* None in a family: packets that enter by a pod's interface count as a pod's. */
     struct nat_net pod_nets[NAT_MAX_POD_NETS];
     struct nat_net service_nets[NAT_MAX_SERVICE_NETS];
-    /* Tunnels that ask each packet's route for their other end; the first 0: no more. */
+    /*
+     * Tunnels without a fixed remote endpoint, which look up each packet's route; the first 0 ends
+     * the list.
+     */
     __u32 by_route[NAT_MAX_BY_ROUTE];
 };
 
 /*
- * "filter", ARRAY of one value: an array of __u64 in two halves of so many words, a power of two,
- * that the programs are loaded with. A half is a blocked Bloom filter of
+ * "filter", ARRAY of one value: an array of __u64 in two halves, whose number of words, a power of
+ * two, is set when the programs are loaded. A half is a blocked Bloom filter of
  *   service addresses         nat_filter_hash(address, 0)
  *   node ports and endpoints  nat_filter_hash(address, port)
  * A packet is not ours if the filter has neither its destination (alone, or with the port) nor its
  * source with the port.
  * Word nat_filter_word(), in which both bits of nat_filter_bits() are set.
  */
-#define NAT_FILTER_WORDS 131072 /* of each half, for tables of the default size */
+#define NAT_FILTER_WORDS 131072 /* per half, for tables of the default size */
 
-/* A product's upper bits depend on all of what is multiplied: only they are used. */
+/* The upper bits of a product depend on all input bits: only those are used. */
 static inline __attribute__((always_inline)) __u64 nat_filter_hash(const struct nat_addr *addr,
                                                                    __be16 port)
 {
     __u64 h = addr->halves[0] * 0x9e3779b97f4a7c15ull ^ addr->halves[1];
-    h ^= h >> 32; /* neighbours may differ at the top */
+    h ^= h >> 32; /* similar values may differ at the top */
     return (h ^ port) * 0xd6e8feb86659fd93ull;
 }
 
@@ -253,12 +254,12 @@ nat_frontend_check(const struct nat_frontend_key *key)
 
 /*
  * "services", ARRAY of __u64 by service id; 0: there is no such service. A service's generation is
- * the last one that an endpoint had before it: flows that carry that or an older one belong to
- * somebody who had the id before. The word of id 0 has the generation of the service made last.
+ * the last one that an endpoint had before it: flows with that or an older one belong to an earlier
+ * service with the same id. The word of id 0 holds the generation of the newest service.
  */
 #define NAT_SERVICE_BANK             (1ull << 0)
 #define NAT_SERVICE_USED             (1ull << 1)
-#define NAT_SERVICE_RANGES_V4        (1ull << 2) /* "ranges" decides on IPv4 sources, by bank */
+#define NAT_SERVICE_RANGES_V4        (1ull << 2) /* "ranges" applies to IPv4 sources, by bank */
 #define NAT_SERVICE_RANGES_V6        (1ull << 3)
 #define NAT_SERVICE_AFFINITY_SHIFT   8 /* 24 bits: ClientIP affinity in seconds; 0: none */
 #define NAT_SERVICE_GENERATION_SHIFT 32
@@ -286,31 +287,30 @@ static inline __attribute__((always_inline)) __u32 nat_outcome_shift(__u32 kind,
 
 /*
  * "endpoints", ARRAY by endpoint id: one endpoint of one Service and protocol, for all ports that
- * lead to it. The agent writes all members but `state` while the generation is 0, and leaves them
- * alone until the id is free again. In the entry of id 0, addr.words[0] is the generation that was
- * given out last.
+ * lead to it. The agent writes all members but `state` while the generation is 0, and does not
+ * change them until the id is free again. In the entry of id 0, addr.words[0] is the generation
+ * assigned last.
  */
 struct nat_endpoint_value {
     __u64 state; /* NAT_ENDPOINT_* */
     struct nat_addr addr;
     __be16 port;
-    __u8 protocol; /* 0: written by an agent that had one for each port */
+    __u8 protocol; /* 0: written by an agent that used one entry per port */
     __u8 zero;
-    __u32 owner; /* service; of protocol 0: port */
+    __u32 owner; /* service; if protocol is 0: port */
 };
 
 /*
- * The generation names one life of an endpoint, from when it is first known to serve until it no
- * longer does. It is never 0 in that time. Once it has changed, UDP flows that carry the old one
- * end.
+ * The generation identifies one life of an endpoint, from when it first serves until it no longer
+ * does. It is never 0 in that time. When it changes, UDP flows with the old one end.
  */
 #define NAT_ENDPOINT_GENERATION 0xffffffffull
-#define NAT_ENDPOINT_ON_NODE    (1ull << 40) /* its address is this node's own */
+#define NAT_ENDPOINT_ON_NODE    (1ull << 40) /* its address is local to this node */
 
 /*
  * "ranges", LPM_TRIE: sources that may use a Service's load balancer addresses. The value is the
  * key's prefixlen (__u32): a short IPv6 prefix may cover the addresses that IPv4 is mapped to, and
- * must not count for them.
+ * must not apply to them.
  */
 struct nat_range_key {
     __u32 prefixlen; /* 32 + bits of addr */
@@ -319,14 +319,14 @@ struct nat_range_key {
 };
 
 /*
- * "peers", ARRAY of nat_addr: the other Nodes, IPv4 from 0 on, IPv6 from NAT_MAX_PEERS on. They get
- * what only the Node can use that has the flow (spread.h).
+ * "peers", ARRAY of nat_addr: the other Nodes, IPv4 from 0 on, IPv6 from NAT_MAX_PEERS on. They
+ * receive ICMP errors that only the Node with the flow can use (spread.h).
  */
 
 /*
- * "affinity", LRU_HASH: the endpoint that a client was sent to last, for each set of a port that it
- * used. Every choice begins a new round, and the age follows. A choice whose round is not the age's
- * was made just now.
+ * "affinity", LRU_HASH: the last endpoint of a client, for each set of a port that it used. Every
+ * choice begins a new round, and the age follows. A choice whose round differs from the age's is
+ * new.
  */
 struct nat_affinity_key {
     __u32 port;
@@ -343,12 +343,11 @@ struct nat_affinity_value {
  * a stripe. */
 struct nat_counter {
     __u64 packets, bytes; /* both directions, translated */
-    __u64 flows;          /* new ones */
+    __u64 flows;          /* new flows */
     __u64 refused;
 };
 
-/* "refusals", LRU_HASH: how many packets were refused, and the last one. Service 0: of no Service.
- */
+/* "refusals", LRU_HASH: the number of refused packets, and the last one. Service 0: no Service. */
 struct nat_refusal_key {
     __u32 service;
     __u32 cause; /* enum nat_cause */
@@ -358,29 +357,29 @@ struct nat_refusal_value {
     __u64 count;
     __u64 last_ns; /* CLOCK_MONOTONIC */
     struct nat_tuple last;
-    __u32 ifindex; /* where it was seen */
+    __u32 ifindex; /* where it was received */
     __u32 zero;
 };
 
 /*
  * "limits", LRU_HASH by nat_addr: __u64, the CLOCK_MONOTONIC nanosecond at which this receiver of
- * refusals had no credit. See may_answer().
+ * refusals had zero credit. See may_answer().
  */
 
 /*
- * "interfaces", HASH by ifindex: the source address of what leaves there masqueraded, and by which
- * interface routes lead back to who comes by this one (came.h).
+ * "interfaces", HASH by ifindex: the source address of packets that leave by it masqueraded, and
+ * the interface of the routes back to senders behind it (came.h).
  */
 struct nat_interface_value {
     struct nat_addr v4, v6; /* v4 mapped; zero: none */
     __u32 check;            /* the ifindex */
-    __u32 back;             /* of a pod's: itself, or the bridge that is behind it; or NAT_BACK_* */
+    __u32 back;             /* for a pod's: itself, or the bridge behind it; or NAT_BACK_* */
 };
 
 #define NAT_BACK_UNKNOWN 0u
-#define NAT_BACK_ANY     0xffffffffu /* any that is no pod's: of an uplink */
+#define NAT_BACK_ANY     0xffffffffu /* any that is no pod's: for an uplink */
 
-/* "fragments", LRU_HASH: ports of a fragmented packet, from its first fragment. */
+/* "fragments", LRU_HASH: ports of a fragmented packet, taken from its first fragment. */
 struct nat_fragment_key {
     struct nat_addr src, dst;
     __u32 id;      /* as on the wire */
@@ -389,10 +388,10 @@ struct nat_fragment_key {
 };
 
 struct nat_fragment_value {
-    __be16 sport, dport; /* 0, 0: a later one came first, and all are left to the stack */
+    __be16 sport, dport; /* 0, 0: a later one arrived first, and all are left to the stack */
     __u32 check;         /* nat_check(&src, id) */
     __u32 seen_s;        /* CLOCK_MONOTONIC of the fragment that made the entry */
-    __u8 protocol;       /* 0: the first one has not come yet */
+    __u8 protocol;       /* 0: the first one has not arrived yet */
     __u8 zero[3];
 };
 
@@ -400,7 +399,7 @@ struct nat_fragment_value {
 
 /*
  * The twin: the same programs with `dry_run` set, for BPF_PROG_TEST_RUN. A twin changes no map and
- * no packet; it judges the packet and writes the verdict into skb->cb[]. uplink_out and pod_out
+ * no packet; it decides on the packet and writes the verdict to skb->cb[]. uplink_out and pod_out
  * have no twin, since they judge no requests.
  *
  * In:  cb[0] = 0: choose at random; n: the n-th endpoint of the set, from 1.
@@ -411,14 +410,14 @@ struct nat_fragment_value {
  *      mark = the interface that a forwarded packet leaves by; 0: none (the endpoint is on this
  *             node, there is no route, or the packet is too big for it)
  */
-#define NAT_ROUTE_SVC0      254u /* the way leads to svc0: that is an address of a Service */
-#define NAT_ROUTE_NO_SOURCE 255u /* this node has no address to masquerade with on that way */
-#define NAT_DRY_FLOWS       1u   /* look at the flow tables first, as a real packet does */
-#define NAT_DRY_CAME        2u   /* ask by which interface the source is routed, likewise */
+#define NAT_ROUTE_SVC0      254u /* the route leads to svc0: it is an address of a Service */
+#define NAT_ROUTE_NO_SOURCE 255u /* this node has no address for masquerading on that route */
+#define NAT_DRY_FLOWS       1u   /* check the flow tables first, as for a real packet */
+#define NAT_DRY_CAME        2u   /* check by which interface the source is routed, likewise */
 
 /*
- * skb->tc_index of a pod's packet that was translated and goes on by the stack, for the egress
- * program that sees it next.
+ * skb->tc_index of a pod's packet that was translated and continues in the stack, for the egress
+ * program that runs next.
  */
 #define NAT_TRANSLATED 0xf19fu
 
@@ -429,7 +428,7 @@ enum nat_hook {
     NAT_HOOK_UPLINK_IN,
     NAT_HOOK_UPLINK_OUT,
     NAT_HOOK_POD_IN,  /* ingress of the host's end: what the pod sends */
-    NAT_HOOK_POD_OUT, /* egress of the host's end: what the pod gets */
+    NAT_HOOK_POD_OUT, /* egress of the host's end: what the pod receives */
     NAT_HOOK_LO_OUT,
     NAT_HOOK_SVC_OUT,
     NAT_HOOKS,
@@ -442,8 +441,8 @@ enum nat_hook {
 
 /*
  * At the start of "scratch", the programs' own PERCPU_ARRAY of one, which is neither pinned nor in
- * the list below: how many packets each hook has seen since its program was loaded, whatever became
- * of them. None of the twin.
+ * the list below: the number of packets at each hook since its program was loaded, whatever their
+ * verdict. The twin's are not counted.
  */
 struct nat_seen {
     __u64 packets[NAT_HOOKS];

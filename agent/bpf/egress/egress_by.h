@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether a packet came by the interface of the pod whose address it has. Who leaves by a gateway
- * is sent on from here, so that the kernel's own check (rp_filter) never sees the packet; and of
- * what a pod itself wraps for a gateway, IPv6 has no such check.
+ * Whether a packet entered by the interface of the pod whose address it has. Packets to a gateway
+ * are sent from this program, so the kernel's own check (rp_filter) never sees them; and IPv6 has
+ * no such check for packets that a pod itself encapsulates for a gateway.
  *
- * The kernel's route to the pod says which interface that is. It is asked where a packet comes by
- * another one than the last time, and what it says is kept with the pod: so nobody has to tell the
- * programs of a pod's interface, and a packet of an established pod costs one comparison.
+ * The kernel's route to the pod determines the interface. It is looked up if a packet enters by
+ * another interface than the previous one, and the result is stored with the pod: so the agent does
+ * not have to write a pod's interface, and a packet of a known pod costs one comparison.
  *
  * A route to pods behind a bridge leads to the bridge, or to this node's interface in a VLAN of it,
- * and not to one of its ports. There it is the port that the agent has found the address behind.
- * Where it has found none, the port of the first packet is the pod's, as long as that port is in
- * the bridge; and the first packet has to have the hardware address that the kernel knows of the
- * pod, if it knows one.
+ * and not to one of its ports. There the pod's port is the one behind which the agent has found the
+ * address. Where it has found none, the port of the first packet is the pod's, as long as that port
+ * is in the bridge; and the first packet has to have the hardware address of the kernel's neighbour
+ * entry for the pod, if there is one.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ ALWAYS_INLINE int is_sender(struct __sk_buff *skb, const __u8 *mac)
 }
 
 /* Whether a pod's address is behind the bridge that the route leads to, and may be behind this
- * port, where `known` is the port that it has spoken by. */
+ * port; `known` is the port that it has used so far. */
 ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct next_hop *next_hop, __u32 known)
 {
     __u32 in = skb->ifindex, out = next_hop->fib.ifindex;
@@ -49,8 +49,8 @@ ALWAYS_INLINE int by_port(struct __sk_buff *skb, const struct next_hop *next_hop
     return is_sender(skb, next_hop->fib.dmac);
 }
 
-/* Asks the kernel which interface the sender is behind. Returns 1 if it is the packet's. `known`:
- * the one that it has spoken by; 0: none yet. */
+/* Looks up the interface that the sender is behind in the kernel's routes. Returns 1 if it is the
+ * packet's. `known`: the interface that it has used so far; 0: none yet. */
 SUBPROGRAM int by_route(struct __sk_buff *skb, struct room *room, __u32 known)
 {
     const struct packet *packet = &room->packet;
@@ -62,17 +62,17 @@ SUBPROGRAM int by_route(struct __sk_buff *skb, struct room *room, __u32 known)
     return next_hop->fib.ifindex == skb->ifindex || by_port(skb, next_hop, known);
 }
 
-/* Whether a packet may be a pod's by the port of a bridge that the agent has found: by another one
- * none of the pod's packets comes, not even when that port is gone. Where none is known, or the
- * packet came by no port of a bridge, that is not said here. */
+/* Whether a packet may come from the pod according to the bridge port that the agent has found:
+ * packets of the pod are accepted from no other port, not even when that port is gone. Where no
+ * port is known, or the packet entered by no port of a bridge, this function does not decide. */
 ALWAYS_INLINE int by_known_port(struct __sk_buff *skb, const struct egress_pod_value *pod)
 {
     __u32 in = skb->ifindex, port = READ_ONCE(pod->port);
     return !port || port == in || !bpf_map_lookup_elem(&egress_bridges, &in);
 }
 
-/* Whether a pod's packet came by the pod's own interface. `pod` NULL: nothing is known of it, and
- * nothing is kept. */
+/* Whether a pod's packet entered by the pod's own interface. `pod` NULL: the pod is unknown, and
+ * nothing is stored. */
 ALWAYS_INLINE int came_by_own(struct __sk_buff *skb, struct room *room,
                               struct egress_pod_value *pod)
 {

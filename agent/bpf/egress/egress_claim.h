@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Source ports of an egress gateway. Each client has blocks of ports of its own, so that whoever is
- * asked which client used a port needs to know no more than who had its block. A client gets a
- * further block when all the ports it has lead to the same place already, up to
- * control.client_blocks.
+ * Source ports of an egress gateway. Each client has its own blocks of ports, so that the client
+ * that used a port can be determined from the owner of its block. A client gets a further block
+ * when all of its ports are in use for the same destination, up to control.client_blocks.
  *
- * Where packets may get several addresses, clients are spread over them, and each keeps to its own:
- * a server sees one address for all of a client's connections (RFC 4787, REQ-2). Only when all
- * blocks of that address are given, a client gets one of another address.
+ * With several source addresses, clients are spread over them, and each client keeps one: a server
+ * sees one address for all of a client's connections (RFC 4787, REQ-2). A client gets a block of
+ * another address only when all blocks of its address are allocated.
  *
  * A port is free or taken for each destination: the reply's tuple is claimed as for a Service
- * (claim.h). The search goes over all ports that the client has, from where the last one ended, so
- * that the port given out longest ago comes first; it fails only if each has a flow that is worth
- * more than the new one.
+ * (claim.h). The search goes over all ports of the client, from where the last one ended, so that
+ * the port assigned longest ago comes first; it fails only if each has a flow that is worth more
+ * than the new one.
  */
 #pragma once
 
@@ -27,7 +26,7 @@ ALWAYS_INLINE __u32 now_boot_s(void)
     return (__u32)(bpf_ktime_get_boot_ns() / 1000000000ull);
 }
 
-/* Blocks first to first + count - 1, from number first + start on. */
+/* Searches blocks first to first + count - 1, beginning with number first + start. */
 struct block_search {
     __u32 client, found; /* its number + 1 */
     __u32 first, count, start;
@@ -55,8 +54,8 @@ static long block_step(__u32 step, void *context)
 }
 
 /*
- * Takes a free block: of the address that the client has blocks of already, else of any. Returns
- * its number + 1, or 0. Blocks are looked for behind the one that was given out last.
+ * Finds a free block: of the address of which the client already has blocks, otherwise of any.
+ * Returns its number + 1, or 0. The search starts behind the block allocated last.
  */
 GLOBAL __u32 block_find(__u32 client, __u32 six)
 {
@@ -87,8 +86,8 @@ GLOBAL __u32 block_find(__u32 client, __u32 six)
     return search.found;
 }
 
-/* Gives a client one more block. Returns its number + 1, or 0: it has as many as it may have, or
- * nobody has one to spare. */
+/* Allocates one more block to a client. Returns its number + 1, or 0: the client has the maximum,
+ * or none is free. */
 GLOBAL __u32 block_take(__u32 client, __u32 six)
 {
     const struct egress_control *settings = egress_control_get();
@@ -99,7 +98,7 @@ GLOBAL __u32 block_take(__u32 client, __u32 six)
         settings->client_blocks < EGRESS_BLOCKS_MAX ? settings->client_blocks : EGRESS_BLOCKS_MAX;
     __u32 at = __sync_fetch_and_add(&ports->count, 1);
     __u32 found = at < most ? block_find(client, six) : 0;
-    barrier_var(at); /* Linux 6.1 learns no bound from `most`: it has to be asked again */
+    barrier_var(at); /* Linux 6.1 derives no bound from `most`: it has to be checked again */
     if (!found || at >= EGRESS_BLOCKS_MAX) {
         __sync_fetch_and_add(&ports->count, -1);
         return 0;
@@ -109,8 +108,8 @@ GLOBAL __u32 block_take(__u32 client, __u32 six)
     return found;
 }
 
-/* Makes address and port number n of those that a client has the reply's destination. Returns 0:
- * there is none, or none yet, or the answers would be taken for FoU. */
+/* Sets the reply's destination to address and port number n of the client's ports. Returns 0: there
+ * is none, or none yet, or the replies would be taken for FoU. */
 ALWAYS_INLINE int port_put(const struct egress_control *settings,
                            const struct egress_ports_value *ports, __u32 n, struct claim *claim)
 {
@@ -163,8 +162,8 @@ static long port_step(__u32 step, void *context)
     return 0;
 }
 
-/* Tries `count` ports: those from number `first` on in their order (`keep`), or of the `first`
- * ports that there are, those that come next. */
+/* Tries `count` ports: those from number `first` on in their order (`keep`), or, of the first
+ * `first` ports, the next ones of the search. */
 ALWAYS_INLINE int ports_try(struct __sk_buff *skb, struct claim *claim, __u32 first, __u32 count,
                             int keep)
 {
@@ -208,7 +207,7 @@ ALWAYS_INLINE int port_search(struct __sk_buff *skb, const struct egress_control
 }
 
 /*
- * Claims a reply tuple for the claim in the scratch room, whose value names the client. Returns 1,
+ * Claims a reply tuple for the claim in the scratch space, whose value names the client. Returns 1,
  * or -cause.
  */
 GLOBAL int egress_claim(struct __sk_buff *skb)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Cutting: an IPv4 packet that is too large for the tunnel, and which routers may cut, becomes two
- * fragments before it is wrapped. BPF has no way to make a second packet but to send a copy of the
- * one that it has. So the packet is made the second fragment, a copy of which goes back to the
- * ingress of the interface that it came by; then it is made the first, and goes on at once. What
- * follows a first fragment never comes before it, then: neither the second, nor what a sender had
- * cut off itself. What is still too large when it comes again is cut once more.
+ * Fragmentation: an IPv4 packet that is too large for the tunnel, and that routers may fragment,
+ * becomes two fragments before it is encapsulated.
  *
- * A checksum that is to be completed later would be computed of one fragment alone. It is completed
- * first, and the request taken back: the kernel forgets it when what it points to is cut off.
+ * BPF can create a second packet only as a copy of the present one. So the packet is turned into
+ * the second fragment, a copy of which is sent back to the ingress of the interface by which it
+ * entered; then it is turned into the first fragment, which continues at once. So nothing that
+ * follows a first fragment can arrive before it: neither the second fragment, nor fragments made by
+ * the sender. A fragment that is still too large when it enters again is fragmented again.
+ *
+ * A checksum that is to be completed later would be computed over one fragment alone. So it is
+ * completed first, and the request is cancelled: the kernel drops the request when the bytes that
+ * it points to are cut off.
  */
 #pragma once
 
@@ -21,7 +24,7 @@ enum {
     CUT_FRAGMENTS = 20,  /* packets of devices with 9000 and some more bytes */
     CUT_REQUEST = 40,    /* behind where a request to complete a checksum can point to */
     CUT_MORE = 0x2000,   /* of frag_off: fragments follow */
-    CUT_WHOLE = -1,      /* the packet is as it was: it can't be cut */
+    CUT_WHOLE = -1,      /* the packet is unchanged: it can't be fragmented */
     CUT_LOST = -2,
 };
 
@@ -50,7 +53,10 @@ ALWAYS_INLINE int may_cut(const struct packet *packet)
             packet->shape == SHAPE_LATER || packet->shape == SHAPE_ICMP);
 }
 
-/* Adds the bytes from an offset on to a sum, CUT_FRAGMENT at most. It is folded; or negative. */
+/*
+ * Adds the bytes from an offset on to a sum, CUT_FRAGMENT at most. Returns the folded sum, or a
+ * negative number.
+ */
 GLOBAL int cut_add(struct __sk_buff *skb, __u32 offset, __u32 sum)
 {
     struct cut_room *room = cut_room_get();
@@ -67,7 +73,7 @@ GLOBAL int cut_add(struct __sk_buff *skb, __u32 offset, __u32 sum)
     return added < 0 ? -1 : (int)icmp_fold((__u32)added);
 }
 
-/* The sum of all from an offset on, folded; or a negative number. */
+/* The folded sum of all bytes from an offset on; or a negative number. */
 GLOBAL int cut_sum(struct __sk_buff *skb, __u32 offset)
 {
     int sum = 0;
@@ -83,8 +89,8 @@ GLOBAL int cut_sum(struct __sk_buff *skb, __u32 offset)
     return offset < skb->len ? -1 : sum;
 }
 
-/* Completes the checksum at `field`, which has the sum of the addresses, and takes back the request
- * to do so. Returns 0, or a negative number: the packet may have been changed. */
+/* Completes the checksum at `field`, which has the sum of the addresses, and cancels the request to
+ * do so. Returns 0, or a negative number: the packet may have been changed. */
 GLOBAL int cut_complete(struct __sk_buff *skb, __u32 field)
 {
     __u8 kept[CUT_REQUEST];
@@ -101,14 +107,14 @@ GLOBAL int cut_complete(struct __sk_buff *skb, __u32 field)
     return (int)bpf_skb_store_bytes(skb, field, &check, sizeof(check), 0);
 }
 
-/* A half's size, with bounds that the verifier sees; Linux 6.1 forgets them on the stack. */
+/* A half's size, with bounds that the verifier sees; Linux 6.1 loses them on the stack. */
 ALWAYS_INLINE __u32 cut_size(__u32 size)
 {
     barrier_var(size);
     return ((size - 1) & (CUT_KEPT_MAX - 1)) + 1;
 }
 
-/* Makes the packet the fragment with these bytes. Returns 0, or else not. */
+/* Turns the packet into the fragment with these bytes. Returns 0, or non-zero on failure. */
 ALWAYS_INLINE int cut_put(struct __sk_buff *skb, struct iphdr *ip, __u32 fragment,
                           const __u8 *bytes, __u32 size)
 {
@@ -125,8 +131,8 @@ ALWAYS_INLINE int cut_put(struct __sk_buff *skb, struct iphdr *ip, __u32 fragmen
 }
 
 /*
- * Cuts the packet in two, the first as large as `limit` allows: this it is then, and the second
- * comes again. Returns 0; or CUT_WHOLE; or another negative number: it is lost.
+ * Fragments the packet in two, the first as large as `limit` allows: the packet becomes the first,
+ * and the second enters again. Returns 0; or CUT_WHOLE; or another negative number: it is lost.
  */
 GLOBAL int cut(struct __sk_buff *skb, __u32 limit)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What both programs of egress share beside the wire format: their control, and their drops. */
+/*
+ * What both programs of egress share besides the wire format: their control map, and their drops.
+ */
 #pragma once
 
 #include "bpf/egress/egress_maps.h"
@@ -11,7 +13,7 @@ ALWAYS_INLINE const struct egress_control *egress_control_get(void)
     return bpf_map_lookup_elem(&egress_control, &zero);
 }
 
-/* Counts what becomes of a packet under its cause. */
+/* Counts a packet under its cause. */
 SUBPROGRAM int egress_count(struct __sk_buff *skb, const struct nat_tuple *tuple, __u32 cause)
 {
     struct egress_drop_value *value = bpf_map_lookup_elem(&egress_drops, &cause);
@@ -30,7 +32,7 @@ ALWAYS_INLINE int egress_drop(struct __sk_buff *skb, const struct nat_tuple *tup
     return SHOT;
 }
 
-/* Whether a device asks each packet for its route: a tunnel with no fixed other end. */
+/* Whether a device looks up the route of each packet: a tunnel without a fixed remote endpoint. */
 ALWAYS_INLINE int is_by_route(const struct egress_control *control, __u32 ifindex)
 {
     if (!control->by_route[0])

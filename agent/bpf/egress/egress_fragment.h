@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Fragmented packets of pods: the first fragment has ports, and the later ones follow it to the
- * gateway that it went to, or are taken from the one that it came from.
- *
- * Which one that is has a pin, as flows have (egress_pin_table.h), so that no pod takes away what
- * another one's fragments need. Its key is the pod's address, the other end, the identification,
- * and a number that is no protocol's.
+ * Fragmented packets of pods: the first fragment has ports, and the later ones follow it to its
+ * gateway, or are accepted from the gateway that it came from. The gateway is stored in a pin, as
+ * for flows (egress_pin_table.h), so that no pod can evict entries that another pod's fragments
+ * need. The key is the pod's address, the remote address, the identification, and a number that no
+ * protocol uses.
  */
 #pragma once
 
@@ -22,7 +21,10 @@ ALWAYS_INLINE void fragment_key(const struct nat_tuple *tuple, __u8 family, __u3
     ret_key->protocol = direction;
 }
 
-/* `gateway`: its index | EGRESS_PIN_TRANSLATED, or EGRESS_PIN_INBOUND: the packet goes straight. */
+/*
+ * `gateway`: its index | EGRESS_PIN_TRANSLATED, or EGRESS_PIN_INBOUND: the packet is routed
+ * normally.
+ */
 SUBPROGRAM int fragment_put(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
                             __u32 gateway)
 {
@@ -32,7 +34,7 @@ SUBPROGRAM int fragment_put(const struct nat_tuple *tuple, __u8 family, __u32 id
     return 0;
 }
 
-/* Finds where the first fragment of a packet went, or came from. Returns 0 if it was not seen. */
+/* Finds the gateway of a packet's first fragment. Returns 0 if that was not seen. */
 SUBPROGRAM int fragment_find(const struct nat_tuple *tuple, __u8 family, __u32 id, __u8 direction,
                              __u32 *ret_gateway)
 {

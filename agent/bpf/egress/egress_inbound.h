@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which flow a packet of a pod's, or for it, is of; and what is kept of flows that begin outside
- * (egress_pin.h).
+ * The flow of a packet from or to a pod; and the state of flows that begin outside (egress_pin.h).
  */
 #pragma once
 
 #include "bpf/egress/egress_pin.h"
 
-/* ---- what a pod sends ---- */
+/* ---- packets from a pod ---- */
 
-/* The same of ICMP. */
+/* The same for ICMP. */
 ALWAYS_INLINE int key_of_icmp(struct __sk_buff *skb, struct room *room)
 {
     __u8 type = 0;
     int shape = quote_read(skb, L3, &room->upper, &room->inner, &room->quoted);
-    if (shape == INNER_ERROR) { /* about a packet that it got: of the same flow */
+    if (shape == INNER_ERROR) { /* about a packet that it received: of the same flow */
         tuple_reverse(&room->quoted, &room->key);
         room->manner = MANNER_ERROR;
         return 0;
@@ -27,7 +26,7 @@ ALWAYS_INLINE int key_of_icmp(struct __sk_buff *skb, struct room *room)
     return 0;
 }
 
-/* The key of the packet's pin, and what it says of the flow. Returns 0, or -cause. */
+/* The key of the packet's pin, and what the packet shows of the flow. Returns 0, or -cause. */
 ALWAYS_INLINE int key_of(struct __sk_buff *skb, struct room *room)
 {
     struct packet *packet = &room->packet;
@@ -46,10 +45,10 @@ ALWAYS_INLINE int key_of(struct __sk_buff *skb, struct room *room)
     return 0;
 }
 
-/* ---- what a pod gets, and not by a gateway ---- */
+/* ---- packets to a pod, not by a gateway ---- */
 
-/* The key of what comes in otherwise, as the pod answers. Returns 0: it is nothing that it could
- * answer. */
+/* The key of a packet that did not come by a gateway, as of the pod's reply. Returns 0: the pod
+ * can't reply to it. */
 ALWAYS_INLINE int key_of_answer(struct __sk_buff *skb, struct room *room)
 {
     const struct packet *packet = &room->packet;
@@ -64,7 +63,7 @@ ALWAYS_INLINE int key_of_answer(struct __sk_buff *skb, struct room *room)
     return 1;
 }
 
-/* A datagram from outside: the pod may answer it for a while. */
+/* A datagram from outside: the pod may reply to it for a while. */
 ALWAYS_INLINE void note_datagram(struct room *room, struct egress_pin *pin)
 {
     __u32 now = clock_s(&room->clock);
@@ -80,7 +79,10 @@ ALWAYS_INLINE void note_datagram(struct room *room, struct egress_pin *pin)
     pin_put(&room->pin);
 }
 
-/* What comes from outside, and not by a gateway: its answers are to go the way that it came. */
+/*
+ * A packet from outside that did not come by a gateway: its replies are to take the path by which
+ * it came.
+ */
 ALWAYS_INLINE void note_inbound(struct __sk_buff *skb, struct room *room,
                                 struct egress_pod_value *pod)
 {

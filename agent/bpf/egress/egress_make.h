@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A gateway's new flow: a source address and port of the client's (egress_claim.h), and both halves
- * in the table of flows, of which the reply's comes first, since it is what others compete for.
+ * A gateway's new flow: a source address and port of the client (egress_claim.h), and both halves
+ * in the table of flows. The reply half is inserted first, because other flows compete for it.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ GLOBAL int egress_make(struct __sk_buff *skb, __u32 client)
     tuple_reverse(&packet->tuple, &half->to);
     half->port = client;
     half->generation = READ_ONCE(ports->generation);
-    if (!(half->generation & 1)) /* it has just gone */
+    if (!(half->generation & 1)) /* it was just deleted */
         return -EGRESS_CAUSE_STRANGER;
     half->seen_s = now_s();
     half->half = NAT_HALF_REPLY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The maps that both sides of egress have, each its own; egress_abi.h says what is in them. The
+ * The maps that both sides of egress have, each its own; egress_abi.h describes their contents. The
  * agent pins them.
  */
 #pragma once

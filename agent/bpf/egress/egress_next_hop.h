@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's routes for what a gateway sends: those of ways.h, and one more. A gateway in a pod
- * of its own has one interface, and no right to have the kernel forward; bpf_fib_lookup() then
- * answers that forwarding is off. There what came in by an interface leaves by it, as the kernel's
- * route out of it says (bpf_redirect_neigh() without a next hop looks for that itself), and its MTU
- * is the limit.
+ * The kernel's routes for what a gateway sends: those of next_hops.h, and one more. A gateway in a
+ * pod of its own has one interface, and no right to enable forwarding; bpf_fib_lookup() then
+ * returns that forwarding is off. There a packet leaves by the interface by which it entered, along
+ * the kernel's route out of that interface (bpf_redirect_neigh() without a next hop looks it up),
+ * and the interface's MTU is the limit.
  */
 #pragma once
 
 #include "bpf/egress/egress_drop.h"
 #include "bpf/route/next_hops.h"
 
-/* The way back out of the interface that the packet came in by, for `size` bytes. */
+/* The route back out of the interface by which the packet entered, for `size` bytes. */
 ALWAYS_INLINE __u32 next_hop_turn(struct __sk_buff *skb, __u16 size, struct next_hop *next_hop)
 {
     __u32 mtu = 0;
@@ -24,7 +24,7 @@ ALWAYS_INLINE __u32 next_hop_turn(struct __sk_buff *skb, __u16 size, struct next
     return next_hop->answer;
 }
 
-/* As next_hops_ask(). */
+/* The same as next_hops_ask(). */
 ALWAYS_INLINE __u32 gateway_ask(struct __sk_buff *skb, __u8 family, __u16 size,
                                 const struct nat_addr *src, const struct nat_addr *dst,
                                 struct next_hop *next_hop)
@@ -33,7 +33,7 @@ ALWAYS_INLINE __u32 gateway_ask(struct __sk_buff *skb, __u8 family, __u16 size,
     return answer == BPF_FIB_LKUP_RET_FWD_DISABLED ? next_hop_turn(skb, size, next_hop) : answer;
 }
 
-/* As next_hop_mtu(). */
+/* The same as next_hop_mtu(). */
 ALWAYS_INLINE __u32 gateway_mtu(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
                                 const struct nat_addr *dst, struct next_hop *room)
 {
@@ -43,7 +43,10 @@ ALWAYS_INLINE __u32 gateway_mtu(struct __sk_buff *skb, __u8 family, const struct
     return answer ? 0 : 0xffff;
 }
 
-/* As next_hops_find(). A packet that turns is never cut: it came with outer headers, and fits. */
+/*
+ * The same as next_hops_find(). A packet that turns is never fragmented: it came with outer
+ * headers, and fits.
+ */
 ALWAYS_INLINE __u32 gateway_find(struct __sk_buff *skb, const struct packet *packet,
                                  const struct nat_addr *src, const struct nat_addr *dst,
                                  struct next_hop *next_hop)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whose a gateway's flow is. A client that goes has its id's generation counted up, by which all
- * its flows are orphans from that moment on: nothing follows them, and whoever wants the slot or
- * the source port of one has it (flow.h). So the agent may give the client's blocks of ports to
- * others at once, and leaves the flows to its sweep. Included before flow.h.
+ * The client of a gateway's flow. When a client is deleted, the generation of its id is
+ * incremented, and all its flows are clientless from that moment on: nothing follows them, and any
+ * new flow may take their slot or source port (flow.h). So the agent may allocate the client's
+ * blocks of ports to others at once, and leaves the flows to its sweep. Included before flow.h.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ ALWAYS_INLINE struct egress_ports_value *ports_of(__u32 client)
     return bpf_map_lookup_elem(&egress_ports, &client);
 }
 
-/* Of a gateway's flow. */
+/* Whether a gateway's flow has a client. */
 ALWAYS_INLINE int has_client(const struct nat_flow *flow)
 {
     const struct egress_ports_value *ports = ports_of(flow->port);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How large the packets of a tunnel may be: a link on the way to its other end may be narrower than
- * the one that they leave by. Nobody may cut the outer packet (encap.h), since who unwraps it does
- * not put pieces together. So the router in front of that link drops what is larger, and says by an
- * ICMP error what fits (encap.h). That is kept for the other end ("egress_paths"). Later
- * packets that are too large are cut or answered here, as where the link is this node's own.
+ * Path MTU of tunnels: a link on the path to the remote endpoint may have a smaller MTU than the
+ * link by which packets leave. Outer packets must not be fragmented (encap.h), since the receiver
+ * does not reassemble them. So the router in front of that link drops larger packets, and reports
+ * the MTU in an ICMP error (encap.h). It is cached for the remote endpoint ("egress_paths"). Later
+ * packets that are too large are fragmented or answered here, as if the link were this node's own.
+ * Hosts as well learn path MTUs only from such errors, and forget them after the same time, to
+ * detect a larger MTU.
  *
- * Hosts, too, know paths only by such errors, and forget them after as long, to see whether there
- * is more room now.
- *
- * An error has to quote a packet of a living flow. Who could guess one still can't make a path
- * narrower than the least that a tunnel's may be.
+ * An error has to quote a packet of a live flow. A sender that guesses one still can't lower the
+ * path MTU below the minimum for a tunnel.
  */
 #pragma once
 
@@ -22,7 +21,7 @@
 enum {
     PATH_S = 600, /* as net.ipv4.route.mtu_expires */
     PATH_LEAST4 = 1280,
-    PATH_LEAST6 = 1280 + ENCAP_ROOM6, /* what is within has to have the least MTU of IPv6 */
+    PATH_LEAST6 = 1280 + ENCAP_ROOM6, /* the inner packet has to fit the minimum MTU of IPv6 */
 };
 
 ALWAYS_INLINE __u32 path_least(__u8 family)
@@ -30,7 +29,7 @@ ALWAYS_INLINE __u32 path_least(__u8 family)
     return family == 4 ? PATH_LEAST4 : PATH_LEAST6;
 }
 
-/* The smaller of an MTU and of what is known of the path to the tunnel's other end. */
+/* The smaller of an MTU and the cached path MTU to the tunnel's remote endpoint. */
 SUBPROGRAM __u32 path_narrow(const struct nat_addr *peer, __u32 mtu)
 {
     const struct egress_path_value *path = bpf_map_lookup_elem(&egress_paths, peer);
@@ -39,7 +38,7 @@ SUBPROGRAM __u32 path_narrow(const struct nat_addr *peer, __u32 mtu)
     return path->mtu < mtu ? path->mtu : mtu;
 }
 
-/* How large an outer packet of `size` bytes may be, whose way has been asked for. */
+/* The largest outer packet, if `size` bytes were too large for the route that was looked up. */
 ALWAYS_INLINE __u32 path_limit(const struct next_hop *next_hop, __u8 family,
                                const struct nat_addr *peer, __u32 size)
 {
@@ -49,8 +48,8 @@ ALWAYS_INLINE __u32 path_limit(const struct next_hop *next_hop, __u8 family,
 }
 
 /*
- * Of an error that encap_error_is() took: how large an outer packet may be, and whom the quoted one
- * was for. Returns 0 if it is an error of another kind.
+ * For an error that encap_error_is() accepted: the largest outer packet, and the destination of the
+ * quoted one. Returns 0 if it is an error of another kind.
  */
 static __noinline __u32 path_read(struct __sk_buff *skb, const struct packet *packet,
                                   struct nat_addr *ret_peer)
@@ -63,7 +62,7 @@ static __noinline __u32 path_read(struct __sk_buff *skb, const struct packet *pa
         return 0;
     mtu = bpf_ntohl(head.word);
     if (packet->family == 4) {
-        mtu &= 0xffff; /* routers from before RFC 1191 say 0 */
+        mtu &= 0xffff; /* routers from before RFC 1191 report 0 */
         mtu = head.type == ICMP4_UNREACHABLE && head.code == ICMP4_TOO_BIG ? mtu : 0;
     } else if (head.type != ICMP6_TOO_BIG) {
         mtu = 0;
@@ -71,7 +70,7 @@ static __noinline __u32 path_read(struct __sk_buff *skb, const struct packet *pa
     return mtu && mtu < least ? least : mtu;
 }
 
-/* Keeps what an error about a packet of a living flow has said. */
+/* Caches the MTU reported by an error about a packet of a live flow. */
 ALWAYS_INLINE void path_put(const struct nat_addr *peer, __u32 mtu)
 {
     struct egress_path_value value = { .mtu = mtu, .check = nat_check(peer, 0), .seen_s = now_s() };
@@ -79,8 +78,8 @@ ALWAYS_INLINE void path_put(const struct nat_addr *peer, __u32 mtu)
         bpf_map_update_elem(&egress_paths, peer, &value, BPF_ANY);
 }
 
-/* Whether the packet that the error quotes now, without outer headers, may be cut: its sender has
- * nothing to learn. */
+/* Whether the packet that the error quotes now, without outer headers, may be fragmented: then its
+ * sender needs no error. */
 ALWAYS_INLINE int path_quotes_cuttable(struct __sk_buff *skb, const struct packet *packet)
 {
     __be16 fragment = bpf_htons(DONT_FRAGMENT);

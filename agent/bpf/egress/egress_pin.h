@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Pins ("egress_pins"): which gateway a pod's flow goes by. A flow keeps the gateway that it began
- * with until that gateway is gone, or the pod is given an Egress with other gateways: they answer
- * by a reset. This holds, too, where a connection's destination comes to be in the cluster: whom it
- * speaks to knows the gateway's address, not the pod's.
+ * Pins ("egress_pins"): the gateway of a pod's flow. A flow keeps its first gateway until that
+ * gateway is gone, or the pod gets an Egress with other gateways: they answer by a reset. This also
+ * applies if a connection's destination later becomes part of the cluster: the peer knows the
+ * gateway's address, not the pod's. Where that gateway takes no new flows, a connection that opens,
+ * and a flow that was silent, choose another one; a gateway that does not have the pod gets none of
+ * its datagrams either. A flow that has lost its pin chooses a gateway again, which is the same one
+ * unless the set has changed since, or finds it by a reply (pin_restore()).
  *
- * Where that gateway takes no new flows, a connection that opens, and a flow that was silent,
- * choose another. One that does not know the pod gets none of its datagrams either.
- *
- * A flow that has lost its pin is given a gateway anew, which is the same one unless the set has
- * changed since, or finds it again by an answer (pin_restore()).
- *
- * A flow that began outside goes the way that it came. Of TCP no state says so, which somebody
- * could drive out: what is no SYN, and has no pin, goes straight. That is right for answers; a
- * connection of the pod's that has lost its pin is hurt by it, and only the pod itself can drive
- * that out. Pods to which nothing has come from outside (EGRESS_POD_INBOUND) have no such answers:
- * theirs goes to a gateway. Of UDP, what comes in is noted ("seen"), and the pod's answer makes it
- * a flow.
+ * A flow that began outside takes the path by which it came. For TCP no state is kept for this,
+ * since such state could be evicted: a segment without SYN and without a pin is routed normally.
+ * That is right for replies; a connection of the pod that has lost its pin breaks, but only the pod
+ * itself can evict that pin. Pods that have received nothing from outside (EGRESS_POD_INBOUND) have
+ * no such replies: their segments go to a gateway. For UDP, incoming datagrams are recorded
+ * ("seen"), and the pod's reply makes them a flow.
  */
 #pragma once
 
@@ -25,12 +22,12 @@
 #include "bpf/packet/mss.h"
 
 enum {
-    FORGOTTEN_S = 30, /* silence after which gateways forget a question of UDP */
+    FORGOTTEN_S = 30, /* idle time after which gateways forget a UDP request */
 };
 
 /*
- * Whether a flow is to stay with a gateway that takes no new ones: not if it begins just now, or
- * has been silent for so long that the gateway may have forgotten it.
+ * Whether a flow stays with a gateway that takes no new ones: not if it begins now, or has been
+ * silent for so long that the gateway may have forgotten it.
  */
 ALWAYS_INLINE int pin_lasts(const struct room *room, __u32 now)
 {
@@ -43,8 +40,8 @@ ALWAYS_INLINE int pin_lasts(const struct room *room, __u32 now)
                : !shunned && !pin_silent(&room->pin, now, FORGOTTEN_S - 1);
 }
 
-/* Whether a pin names a gateway of the set that the flow goes to now: not if the pod has been given
- * another Egress since, whose gateways know it. */
+/* Whether a pin names a gateway of the set to which the flow belongs now: not if the pod has since
+ * got another Egress, whose gateways have the pod. */
 ALWAYS_INLINE int pin_holds(const struct egress_pin *pin, __u32 set)
 {
     return !(pin->gateway & EGRESS_PIN_INBOUND) &&
@@ -52,12 +49,15 @@ ALWAYS_INLINE int pin_holds(const struct egress_pin *pin, __u32 set)
 }
 
 enum pinned {
-    PINNED_NOT, /* the flow has no way that it is to keep */
+    PINNED_NOT, /* the flow has no pinned path */
     PINNED_GATEWAY,
     PINNED_STRAIGHT,
 };
 
-/* Of a flow that began outside, what the pod's packet says: an answer, or that nobody listens. */
+/*
+ * For a flow that began outside: processes the pod's packet, a reply or an error that no socket
+ * listens.
+ */
 ALWAYS_INLINE int pin_answered(struct room *room, struct egress_pin *found, __u32 now)
 {
     __u32 gateway = room->pin.gateway;
@@ -75,7 +75,7 @@ ALWAYS_INLINE int pin_answered(struct room *room, struct egress_pin *found, __u3
     return PINNED_STRAIGHT;
 }
 
-/* Finds the way that a flow is pinned to. */
+/* Finds the path to which a flow is pinned. */
 SUBPROGRAM int pin_find(struct room *room, __u32 set)
 {
     struct egress_pin *found = pin_get(&room->key);
@@ -84,7 +84,7 @@ SUBPROGRAM int pin_find(struct room *room, __u32 set)
         return PINNED_NOT;
     room->pin = *found;
     barrier();
-    if (!tuple_equal(&found->key, &room->key)) /* given to another flow just now */
+    if (!tuple_equal(&found->key, &room->key)) /* just assigned to another flow */
         return PINNED_NOT;
     if (room->pin.gateway & EGRESS_PIN_INBOUND)
         return pin_answered(room, found, now);
@@ -121,9 +121,9 @@ SUBPROGRAM int pin_make(struct room *room, __u32 set)
 }
 
 /*
- * Of an answer that came from a gateway to which the flow's packets may go: pins the flow to it, if
- * it has no pin. Nobody knows whether service NAT has translated the flow, so it is asked (the
- * pod's next packet says). Returns 1, or 0: it is no such gateway.
+ * For a reply from a gateway that the flow's packets may use: pins the flow to it, if it has no
+ * pin. It is unknown whether service NAT has translated the flow, so NAT is run on the reply (the
+ * pod's next packet shows it). Returns 1, or 0: it is no such gateway.
  */
 SUBPROGRAM int pin_restore(struct room *room, __u32 policy)
 {
@@ -144,8 +144,8 @@ SUBPROGRAM int pin_restore(struct room *room, __u32 policy)
 }
 
 /*
- * The set of a connection that began with a gateway before its destination came to be in the
- * cluster; 0: there is none. One that opens goes the new way, and forgets what was.
+ * The set of a connection that began with a gateway before its destination became part of the
+ * cluster; 0: there is none. A connection that opens takes the new path, and drops the old pin.
  */
 SUBPROGRAM int set_kept(const struct room *room, __u32 policy)
 {

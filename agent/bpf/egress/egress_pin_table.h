@@ -2,14 +2,12 @@
 /*
  * The table of pins ("egress_pins"), which the pods of a node share.
  *
- * A flow's place is in one bucket, and a bucket has a few ways. Where all of them are taken by
- * living flows, a new flow takes the place of one of its own pod's. It takes another pod's only
- * where that pod has two more of the bucket's ways than its own. So a pod that begins flows without
- * end ends its own pins, and those that a pod has had for long stay. A flow that finds no place has
- * no pin.
- *
- * What nobody in the pod has answered yet (EGRESS_PIN_SEEN) takes the place of its like alone, and
- * is the first to go.
+ * A flow is stored in one bucket, and a bucket has a few ways. Where all of them hold live flows, a
+ * new flow replaces one of its own pod. It replaces another pod's flow only where that pod has two
+ * more of the bucket's ways than its own. So a pod that begins flows without end evicts its own
+ * pins, and long-lived pins of other pods stay. A flow that finds no way has no pin. A flow that
+ * the pod has not answered yet (EGRESS_PIN_SEEN) replaces only flows of the same kind, and is
+ * evicted first.
  */
 #pragma once
 
@@ -18,19 +16,22 @@
 #include "bpf/packet/tuple.h"
 
 enum {
-    PIN_TCP_S = 7440,    /* silence after which a connection's pin may go (RFC 5382) */
-    PIN_OTHER_S = 120,   /* likewise of other flows (RFC 4787); one that began outside is over */
-    PIN_SEEN_S = 10,     /* how long an answer of the pod may take */
-    PIN_FRAGMENT_S = 15, /* the least time that RFC 791 gives a packet to become whole */
+    PIN_TCP_S = 7440,    /* idle time after which a connection's pin may be evicted (RFC 5382) */
+    PIN_OTHER_S = 120,   /* likewise for other flows (RFC 4787); one that began outside is over */
+    PIN_SEEN_S = 10,     /* how long the pod's reply may take */
+    PIN_FRAGMENT_S = 15, /* the least time in which RFC 791 allows reassembly */
 };
 
-/* In place of a protocol, of packets in pieces (egress_fragment.h): 253 and above are nobody's. */
+/*
+ * Takes the place of a protocol, for fragmented packets (egress_fragment.h): 253 and above are
+ * unassigned.
+ */
 enum {
     FRAGMENT_GOT = 254,
     FRAGMENT_SENT = 255,
 };
 
-/* What a search for a place has found so far. */
+/* The intermediate result of a search for a way. */
 struct pin_search {
     __u32 bucket, owner, now;
     __u32 seen; /* of the new flow */
@@ -59,7 +60,7 @@ ALWAYS_INLINE __u32 pin_bucket(const struct nat_tuple *key)
 ALWAYS_INLINE __u32 pin_check(const struct nat_tuple *key)
 {
     __u32 check = nat_tuple_check(key);
-    return check ? check : 1; /* 0: nobody's place */
+    return check ? check : 1; /* 0: a free way */
 }
 
 /* The clocks of two CPUs may differ by a tick. */
@@ -108,7 +109,7 @@ SUBPROGRAM int pin_forget(const struct nat_tuple *key)
     return 0;
 }
 
-/* How many of a bucket's ways an owner has. */
+/* The number of a bucket's ways that an owner has. */
 ALWAYS_INLINE __u64 pin_count(const struct egress_bucket *bucket, __u32 owner)
 {
     __u64 count = 0;
@@ -119,8 +120,9 @@ ALWAYS_INLINE __u64 pin_count(const struct egress_bucket *bucket, __u32 owner)
 }
 
 /*
- * How gladly a way is given to a new flow; 0: not at all. First comes whose pod has the most, the
- * new flow counted in, and of others its own; then what is not answered yet; then the oldest.
+ * The priority with which a way is given to a new flow; 0: never. A way of the pod that has the
+ * most comes first, with the new flow counted in, and at equality its own; then unanswered flows;
+ * then the oldest.
  */
 ALWAYS_INLINE __u64 pin_price(const struct pin_search *search, const struct egress_bucket *bucket,
                               __u32 next_hop)
@@ -154,7 +156,7 @@ static long pin_step(__u32 step, void *context)
     return price == ~0ull;
 }
 
-/* Writes `pin`, whose flow has none, to a place that may be taken for it. */
+/* Writes `pin`, whose flow has none, to a way that may be replaced. */
 SUBPROGRAM int pin_place(const struct egress_pin *pin)
 {
     struct pin_search *search = pin_search_get();
@@ -179,7 +181,7 @@ SUBPROGRAM int pin_place(const struct egress_pin *pin)
     return 1;
 }
 
-/* Pins a flow, anew or for the first time. `pin->used_s` is now. */
+/* Pins a flow, again or for the first time. `pin->used_s` is now. */
 ALWAYS_INLINE void pin_put(const struct egress_pin *pin)
 {
     struct egress_pin *old = pin_get(&pin->key);
@@ -187,7 +189,7 @@ ALWAYS_INLINE void pin_put(const struct egress_pin *pin)
         pin_place(pin);
         return;
     }
-    old->generation = 0; /* which no gateway has */
+    old->generation = 0; /* a generation that no gateway has */
     barrier();
     old->gateway = pin->gateway;
     old->used_s = pin->used_s;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which destinations a policy has. Both sides ask: the client's, where a packet goes, and the
- * gateway's, whether it takes it.
- *
- * A policy and the ranges that stay in the cluster are looked up in one trie, and the longer prefix
- * wins; where both are as long, the policy does: somebody has named just that range.
+ * The destinations of a policy. Both sides check them: the client's side to choose where a packet
+ * is sent, the gateway's side to accept it. A policy and the ranges that stay in the cluster are
+ * looked up in one trie, and the longer prefix wins; at equal lengths the policy wins: its Egress
+ * names exactly that range.
  */
 #pragma once
 
@@ -37,15 +36,15 @@ ALWAYS_INLINE __u32 route_find(__u32 policy, const struct nat_addr *addr, __u8 f
     return value->prefixlen;
 }
 
-/* Whether what is sent to an address stays in the cluster, whatever policies say of less. */
+/* Whether packets to an address stay in the cluster, unless a policy has a longer prefix. */
 ALWAYS_INLINE __u32 excluded_find(const struct nat_addr *addr, __u8 family)
 {
     __u32 none;
     return route_find(0, addr, family, &none);
 }
 
-/* The set that a destination of a policy goes to; 0: it goes its own way. `ret_excluded`: it is in
- * the cluster. */
+/* The set for a destination under a policy; 0: it is routed normally. `ret_excluded`: it is in the
+ * cluster. */
 ALWAYS_INLINE __u32 set_find(__u32 policy, const struct nat_addr *addr, __u8 family,
                              int *ret_excluded)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Probes of a gateway (struct egress_probe). Agents send them to find out whether the gateway is
- * alive, and take that from the answer of the program that does the gateway's work, not from a
- * process beside it: a gateway whose agent is dead goes on, and one whose program is gone does not.
- * The answer says, too, whether the agent still learns of new clients: only it can let one in.
+ * alive. The answer comes from the program that does the gateway's work, not from a process beside
+ * it: a gateway whose agent is dead keeps working, and one whose program is gone does not. The
+ * answer also reports whether the agent still learns of new clients: only the agent can admit them.
  *
- * The question becomes its answer in place, and goes to its sender by the kernel's route for it. It
- * is as long as the question, so that nobody is sent more than a forger sends, as with ICMP echo.
+ * The request is turned into its answer in place, and sent to its sender by the kernel's route. The
+ * answer is as long as the request, so that a forged source address gives no amplification, as with
+ * ICMP echo.
  */
 #pragma once
 
@@ -17,7 +18,7 @@
 
 enum { PROBE_HOPS = 64 };
 
-/* Whether a packet to FoU's port is the question of a probe: no packet of IP is that short. */
+/* Whether a packet to FoU's port is a probe request: no IP packet is that short. */
 ALWAYS_INLINE int probe_is(struct __sk_buff *skb, const struct packet *packet)
 {
     struct egress_probe probe;
@@ -25,7 +26,7 @@ ALWAYS_INLINE int probe_is(struct __sk_buff *skb, const struct packet *packet)
            probe.kind == EGRESS_PROBE_QUESTION && probe.magic == bpf_htonl(EGRESS_PROBE_MAGIC);
 }
 
-/* now_s() is of the coarse clock, which is some milliseconds behind the agent's: so the heartbeat
+/* now_s() uses the coarse clock, which is some milliseconds behind the agent's: so the heartbeat
  * may be of a second that has not begun here. */
 ALWAYS_INLINE __be16 probe_state(const struct egress_control *settings)
 {
@@ -36,7 +37,7 @@ ALWAYS_INLINE __be16 probe_state(const struct egress_control *settings)
                      (silent_s > EGRESS_STALE_S ? EGRESS_PROBE_STALE : 0));
 }
 
-/* The first bytes of the question become those of the answer, with its UDP checksum. */
+/* Turns the first bytes of the request into those of the answer, and updates the UDP checksum. */
 ALWAYS_INLINE int probe_fill(struct __sk_buff *skb, const struct packet *packet, __be16 state)
 {
     __u32 offset = encap_inner(packet);
@@ -50,8 +51,7 @@ ALWAYS_INLINE int probe_fill(struct __sk_buff *skb, const struct packet *packet,
     return bpf_skb_store_bytes(skb, offset, &now, sizeof(now), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
-/* Sender and receiver change places, which no checksum sees; the hop limit is as of a new packet.
- */
+/* Swaps sender and receiver, which changes no checksum; the hop limit is that of a new packet. */
 ALWAYS_INLINE int probe_turn(struct __sk_buff *skb, const struct packet *packet)
 {
     const struct nat_tuple *tuple = &packet->tuple;

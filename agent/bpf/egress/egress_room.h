@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the steps of a pod's packet hand to each other (egress_client.bpf.c), and what its twin says
- * of them: the same program with dry_run set, which writes nothing. See "The client's twin" in
- * egress_abi.h. Where it is not set, the verifier takes all of that out.
+ * What the steps of a pod's packet pass to each other (egress_client.bpf.c), and what its twin
+ * reports: the same program with dry_run set, which writes nothing. See "The client's twin" in
+ * egress_abi.h. Where dry_run is not set, the verifier removes all of that.
  */
 #pragma once
 
@@ -17,22 +17,22 @@
 
 const volatile __u32 dry_run SEC(".rodata.twin") = 0;
 
-/* What the twin notes on its way. */
+/* What the twin records on the way. */
 struct told {
     __u32 set, flags; /* EGRESS_TOLD_* */
-    __u32 cause;      /* EGRESS_CAUSE_COUNT: not dropped by name */
+    __u32 cause;      /* EGRESS_CAUSE_COUNT: not dropped by a cause */
     __u32 out;        /* interface; 0: none */
 };
 
-/* Who has begun the flow of a pod's packet, as far as the packet says. */
+/* Which side began the flow of a pod's packet, as far as the packet shows. */
 enum manner {
-    MANNER_GOES_ON, /* it does not say: a segment of TCP without SYN */
+    MANNER_GOES_ON, /* unknown: a segment of TCP without SYN */
     MANNER_OPENS,   /* the pod may have, just now */
-    MANNER_ANSWERS, /* who is outside has: a SYN with ACK, an echo reply */
-    MANNER_ERROR,   /* an ICMP error about what the pod got */
+    MANNER_ANSWERS, /* the outside has: a SYN with ACK, an echo reply */
+    MANNER_ERROR,   /* an ICMP error about a packet that the pod received */
 };
 
-/* What the steps of a packet's way hand to each other. */
+/* What the steps of a packet's processing pass to each other. */
 struct room {
     struct packet packet;
     struct nat_tuple key; /* of the pin */
@@ -44,7 +44,7 @@ struct room {
     struct told told;
     struct clock clock;
     __u32 translated; /* EGRESS_PIN_TRANSLATED, or 0 */
-    __u32 shunned;    /* EGRESS_GATEWAY_* with which the pod begins nothing */
+    __u32 shunned;    /* EGRESS_GATEWAY_* with which the pod begins no flow */
     __u32 manner;     /* enum manner */
     __u32 zero;
 };
@@ -62,7 +62,7 @@ ALWAYS_INLINE struct room *room_get(void)
     return bpf_map_lookup_elem(&room, &zero);
 }
 
-/* Drops the packet under a name. */
+/* Drops the packet under a cause. */
 ALWAYS_INLINE int refuse(struct __sk_buff *skb, struct room *room, __u32 cause)
 {
     if (!dry_run)
@@ -84,7 +84,7 @@ ALWAYS_INLINE void begin_to_tell(struct room *room)
     room->told.cause = EGRESS_CAUSE_COUNT;
 }
 
-/* The twin's words, of a packet that is on its way, or dropped. */
+/* Reports the twin's result, for a packet that is sent or dropped. */
 ALWAYS_INLINE void tell(struct __sk_buff *skb, struct room *room, int verdict)
 {
     const struct nat_tuple *tuple = &room->packet.tuple;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where a pod's packet goes: nowhere special, or to a gateway of a set.
+ * Where a pod's packet is sent: along its normal route, or to a gateway of a set.
  *
- * A gateway is chosen by rendezvous: every gateway's address is mixed with the client's (or with
- * the flow's tuple), and the largest result wins. So all nodes choose alike, without talking to
- * each other, and a gateway that goes moves its own clients and nobody else's.
+ * A gateway is chosen by rendezvous hashing: every gateway's address is mixed with the client's (or
+ * with the flow's tuple), and the largest result wins. So all nodes choose alike, without
+ * communication, and the removal of a gateway moves its own clients only.
  */
 #pragma once
 
@@ -44,14 +44,14 @@ ALWAYS_INLINE __u64 tuple_mix(const struct nat_tuple *tuple)
 }
 
 /*
- * Of the gateways looked at so far the best. It is in a map: of what is on the stack when
- * bpf_loop() begins, kernels before 6.7 believe that each step finds it so.
+ * The best gateway so far. It is in a map: kernels before 6.7 assume that each step of bpf_loop()
+ * finds the stack as it was when the loop began.
  */
 struct rendezvous {
     __u64 seed, best;
     __u64 word; /* of the best so far; 0: none */
     __u32 first, index;
-    __u32 shunned; /* EGRESS_GATEWAY_* of which the client is not to have any */
+    __u32 shunned; /* EGRESS_GATEWAY_* that exclude a gateway for the client */
     __u32 zero;
 };
 
@@ -68,7 +68,7 @@ ALWAYS_INLINE struct rendezvous *rendezvous_get(void)
     return bpf_map_lookup_elem(&rendezvous, &zero);
 }
 
-/* A gateway that is looked for, and what was found; in a map for the same reason. */
+/* A gateway that is searched for, and the result; in a map for the same reason. */
 struct member {
     struct nat_addr addr;
     __u64 word; /* 0: not found */
@@ -148,7 +148,10 @@ static long member_step(__u32 step, void *context)
     return 1;
 }
 
-/* Finds a gateway of a set by its address. Returns 1, or 0: it is none whose flows go on. */
+/*
+ * Finds a gateway of a set by its address. Returns 1, or 0: there is none that keeps existing
+ * flows.
+ */
 SUBPROGRAM int gateway_member(__u32 set, const struct nat_addr *addr, struct egress_pin *ret_pin)
 {
     const __u64 *word = bpf_map_lookup_elem(&egress_sets, &set);
@@ -166,7 +169,9 @@ SUBPROGRAM int gateway_member(__u32 set, const struct nat_addr *addr, struct egr
     return member->word != 0;
 }
 
-/* The address of a pinned gateway. Returns 0 if the gateway is gone, or its place is another's. */
+/*
+ * The address of a pinned gateway. Returns 0 if the gateway is gone, or another one has its index.
+ */
 ALWAYS_INLINE int gateway_read(__u32 index, __u32 generation, struct nat_addr *ret_addr)
 {
     const struct egress_gateway_value *gateway = gateway_at(index);
@@ -174,6 +179,6 @@ ALWAYS_INLINE int gateway_read(__u32 index, __u32 generation, struct nat_addr *r
         return 0;
     *ret_addr = gateway->addr;
     barrier();
-    __u64 word = READ_ONCE(gateway->word); /* written to 0 before the address changes */
+    __u64 word = READ_ONCE(gateway->word); /* set to 0 before the address changes */
     return word & EGRESS_GATEWAY_USED && (__u32)(word >> 32) == generation;
 }

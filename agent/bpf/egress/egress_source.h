@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The addresses that a gateway gives to its clients' packets. Each has a number, which it keeps as
- * long as it is one of them, so that there may be gaps.
+ * The source addresses of a gateway for its clients' packets. Each has a number, which it keeps
+ * while it is one of them, so there may be gaps.
  */
 #pragma once
 
@@ -14,12 +14,12 @@ ALWAYS_INLINE const struct nat_addr *source_numbered(const struct egress_control
 {
     if (number >= EGRESS_SOURCES_MAX)
         return NULL;
-    barrier_var(number); /* a bound that the verifier sees in all of the register */
+    barrier_var(number); /* a bound that the verifier sees in the whole register */
     const struct nat_addr *source = &settings->snat[six & 1][number & (EGRESS_SOURCES_MAX - 1)];
     return is_zero(source) ? NULL : source;
 }
 
-/* Whether what comes under this tuple is taken for a wrapped packet to the gateway. */
+/* Whether a packet with this tuple is treated as an encapsulated packet to the gateway. */
 ALWAYS_INLINE int is_for_gateway(const struct egress_control *settings, int six,
                                  const struct nat_tuple *tuple)
 {
@@ -27,7 +27,7 @@ ALWAYS_INLINE int is_for_gateway(const struct egress_control *settings, int six,
     return encap_is(tuple, settings->port) && !is_zero(own) && addr_equal(&tuple->dst, own);
 }
 
-/* Whether packets may get this address. */
+/* Whether this address is one of the source addresses. */
 ALWAYS_INLINE int is_source(const struct egress_control *settings, int six,
                             const struct nat_addr *addr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a gateway's steps share (egress_gateway.bpf.c): which steps there are, what they hand to
- * each other, how a client's packet comes out of its tunnel and goes out, and how a packet goes to
+ * What a gateway's steps share (egress_gateway.bpf.c): the list of steps, what they pass to each
+ * other, how a client's packet is taken out of its tunnel and sent out, and how a packet is sent to
  * a client. The twin takes the same steps.
  */
 #pragma once
@@ -17,30 +17,30 @@
 #include "bpf/packet/mss.h"
 
 /*
- * What is left to do with a packet, beside the verdicts of a hook: gateway_in() calls the steps one
- * after the other, since the kernel allows but eight calls within each other, and 512 bytes
- * of stack in all of them.
+ * What is left to do with a packet, besides the verdicts of a hook: gateway_in() calls the steps
+ * one after the other, since the kernel allows only eight nested calls, and 512 bytes of stack in
+ * all of them.
  */
 enum step {
-    STEP_READ = 200,    /* a client's packet is out of the tunnel: it is to be read */
-    STEP_ERROR,         /* an ICMP error about the packet `quoted`: it goes out, */
+    STEP_READ = 200,    /* a client's packet is decapsulated: it is to be parsed */
+    STEP_ERROR,         /* an ICMP error about the packet `quoted`: it is sent out, */
     STEP_ERROR_BACK,    /* or to the client */
     STEP_BETWEEN,       /* an ICMP error about a packet of a tunnel to a client */
-    STEP_FOLLOW,        /* a client's packet, out of the tunnel: its flow is to be found */
+    STEP_FOLLOW,        /* a client's packet, decapsulated: its flow is to be found */
     STEP_BEGIN,         /* it has none */
-    STEP_SEND,          /* it goes out as `room->to` */
+    STEP_SEND,          /* it is sent out as `room->to` */
     STEP_RESET,         /* it gets a reset */
-    STEP_TIME_EXCEEDED, /* it gets an error: its hop limit is used up, */
+    STEP_TIME_EXCEEDED, /* it gets an error: its hop limit has expired, */
     STEP_TOO_BIG,       /* or it is larger than packet->mtu */
-    STEP_GIVE_BACK,     /* an answer: it goes into the tunnel as `room->to` */
-    STEP_CUT,           /* an answer: it is cut, to be no larger than packet->mtu */
+    STEP_GIVE_BACK,     /* a reply: it is sent into the tunnel as `room->to` */
+    STEP_CUT,           /* a reply: it is fragmented, to be no larger than packet->mtu */
 };
 
-/* What the steps hand to each other, beside the scratch room. */
+/* What the steps pass to each other, besides the scratch space. */
 struct gateway_room {
     struct nat_tuple inner, quoted;
     struct icmp_upper upper;
-    struct nat_addr sender; /* of what is answered */
+    struct nat_addr sender; /* of the answered packet */
     __u32 client;           /* id */
     __u32 zero;
 };
@@ -58,7 +58,10 @@ ALWAYS_INLINE struct gateway_room *gateway_room_get(void)
     return bpf_map_lookup_elem(&gateway_room, &zero);
 }
 
-/* The packet's tuple becomes `to`. Returns 0, or -1: the packet may be half done, drop it. */
+/*
+ * Translates the packet's tuple to `to`. Returns 0, or -1: the packet may be half translated, drop
+ * it.
+ */
 ALWAYS_INLINE int translate_any(struct __sk_buff *skb, struct packet *packet,
                                 const struct nat_tuple *to)
 {
@@ -78,7 +81,7 @@ ALWAYS_INLINE void count_client(struct __sk_buff *skb, __u32 client)
     __sync_fetch_and_add(&ports->bytes, skb->len - L3);
 }
 
-/* Puts the packet, which is translated, into the tunnel to a client. */
+/* Encapsulates the packet, which is translated, for a client. */
 SUBPROGRAM int send_to_client(struct __sk_buff *skb, const struct nat_addr *client, __u8 family)
 {
     const struct egress_control *settings = egress_control_get();
@@ -95,7 +98,7 @@ SUBPROGRAM int send_to_client(struct __sk_buff *skb, const struct nat_addr *clie
 }
 
 /*
- * Whether a client's packet is answered by an ICMP error. Its source is remembered: the answer goes
+ * Whether a client's packet is answered by an ICMP error. Its source is stored: the answer is sent
  * through the tunnel.
  */
 GLOBAL int may_answer_client(struct __sk_buff *skb, __u32 kind, __u32 cause)
@@ -110,7 +113,7 @@ GLOBAL int may_answer_client(struct __sk_buff *skb, __u32 kind, __u32 cause)
     return kind == ANSWER_TOO_BIG || may_answer(control, &own->sender, room->packet.family);
 }
 
-/* Of a SYN, in either direction: segments are to fit into the tunnel to the client. */
+/* For a SYN, in either direction: limits segments to what fits into the tunnel to the client. */
 SUBPROGRAM int limit_segments(struct __sk_buff *skb, const struct packet *packet,
                               const struct nat_addr *client)
 {
@@ -147,7 +150,7 @@ GLOBAL int send_outside(struct __sk_buff *skb)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_ROUTE);
     if (translate_any(skb, packet, &room->to) < 0)
         return SHOT;
-    if (next_hop->cut) { /* by the stack, which takes this node's own address on lo */
+    if (next_hop->cut) { /* by the stack, which accepts this node's own address on lo */
         int r = next_hop_receive(skb, LO_IFINDEX, NULL);
         return r < 0 ? SHOT : r;
     }
@@ -156,14 +159,14 @@ GLOBAL int send_outside(struct __sk_buff *skb)
     return gateway_redirect(settings, next_hop);
 }
 
-/* Whether the packet that was parsed is a wrapped one for this gateway. */
+/* Whether the parsed packet is encapsulated for this gateway. */
 ALWAYS_INLINE int is_wrapped_for(const struct egress_control *settings, const struct packet *packet)
 {
     return packet->shape == SHAPE_PORTS &&
            is_for_gateway(settings, packet->family == 6, &packet->tuple);
 }
 
-/* Whether a client may send this through the tunnel. Returns 0 or -cause. */
+/* Whether a client may send this packet through the tunnel. Returns 0 or -cause. */
 ALWAYS_INLINE int check_inner(const struct egress_control *settings, const struct packet *outer,
                               const struct nat_tuple *inner)
 {
@@ -180,8 +183,9 @@ ALWAYS_INLINE int check_inner(const struct egress_control *settings, const struc
 }
 
 /*
- * Whether a client may begin a flow to where the packet goes: its Egresses have it, and it does not
- * stay in the cluster. The client's own node asks the same, but a pod may wrap packets by itself.
+ * Whether a client may begin a flow to the packet's destination: its Egresses have it, and it does
+ * not stay in the cluster. The client's own node checks the same, but a pod may encapsulate packets
+ * itself.
  */
 GLOBAL int client_may_have(__u32 client)
 {
@@ -192,7 +196,7 @@ GLOBAL int client_may_have(__u32 client)
            set_find(ports->policy, &room->packet.tuple.dst, room->packet.family, &stays);
 }
 
-/* Takes the inner packet out of its headers, if its sender may send it. Returns 0 or -cause. */
+/* Decapsulates the inner packet, if its sender may send it. Returns 0 or -cause. */
 ALWAYS_INLINE int take_inner(struct __sk_buff *skb, const struct egress_control *settings,
                              const struct packet *packet, struct gateway_room *own)
 {
@@ -207,7 +211,7 @@ ALWAYS_INLINE int take_inner(struct __sk_buff *skb, const struct egress_control 
     return encap_take(skb, packet) < 0 ? -EGRESS_CAUSE_OFFLOAD : 0;
 }
 
-/* Gives an echo, whole or the first fragment of one, its tuple. */
+/* Sets the tuple of an echo, whole or its first fragment. */
 ALWAYS_INLINE void take_echo(struct packet *packet, const struct nat_tuple *tuple)
 {
     packet->tuple = *tuple;

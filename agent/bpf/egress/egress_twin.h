@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The gateway's twin: a packet of a client goes through the steps of gateway_in(), and nothing is
- * left behind: no flow, no port, no count. The agent runs it by BPF_PROG_TEST_RUN and looks at the
- * packet that comes out; see "The gateway's twin" in egress_abi.h.
+ * The gateway's twin: a packet of a client passes the steps of gateway_in(), without side effects:
+ * no flow, no port, no count. The agent runs it by BPF_PROG_TEST_RUN and checks the resulting
+ * packet; see "The gateway's twin" in egress_abi.h.
  *
- * What it leaves out is what writes: the search for a port. bpf_redirect_neigh() only notes where
- * to; who runs a test sends nothing.
+ * It omits what writes: the search for a port. bpf_redirect_neigh() only records the target; a test
+ * run sends nothing.
  */
 #pragma once
 
@@ -52,7 +52,9 @@ static long twin_port_step(__u32 step, void *context)
     return claim->done;
 }
 
-/* The address and port that the next flow would get, into `room->to`, if the client has any. */
+/*
+ * The address and port that the next flow would get, written to `room->to`, if the client has any.
+ */
 ALWAYS_INLINE __u32 twin_next_port(const struct egress_control *settings, struct scratch *room,
                                    __u32 client)
 {
@@ -72,8 +74,8 @@ ALWAYS_INLINE __u32 twin_next_port(const struct egress_control *settings, struct
 }
 
 /*
- * What a real packet would become, `room->to`: that of its flow, or a new one's. Returns enum
- * egress_twin_port, or -cause.
+ * The tuple of a real packet after translation, `room->to`: that of its flow, or of a new one.
+ * Returns enum egress_twin_port, or -cause.
  */
 GLOBAL int twin_follow(__u32 client)
 {
@@ -97,7 +99,7 @@ GLOBAL int twin_follow(__u32 client)
     return (int)twin_next_port(settings, room, client);
 }
 
-/* Reads the packet that has come out of its tunnel. Returns 0 or -cause. */
+/* Parses the decapsulated packet. Returns 0 or -cause. */
 ALWAYS_INLINE int twin_read(struct __sk_buff *skb, struct packet *packet, struct gateway_room *own)
 {
     parse(skb, NAT_HOOK_UPLINK_IN, packet);
@@ -110,7 +112,7 @@ ALWAYS_INLINE int twin_read(struct __sk_buff *skb, struct packet *packet, struct
     return packet->shape == SHAPE_PORTS ? 0 : -EGRESS_CAUSE_MALFORMED;
 }
 
-/* Where answers go: into the client's tunnel. */
+/* Reports where replies are sent: into the client's tunnel. */
 ALWAYS_INLINE void twin_tell_back(struct __sk_buff *skb, const struct nat_addr *own,
                                   const struct nat_addr *client, struct scratch *room)
 {
