@@ -3,8 +3,8 @@
  * The client side of egress: packets of pods that leave the cluster through gateways.
  *
  * There are two programs, on the host's end of each pod that may have to use a gateway. They run
- * behind the NAT program, so that a packet to a Service is none of their business any more. A third
- * one is on uplinks, where unknown pods are held.
+ * behind the NAT program, which has handled packets to Services. A third one is on uplinks, where
+ * unknown pods are held.
  *
  *   client_in    ingress: what the pod sends. A packet for a gateway gets outer headers from the
  *                pod's address to the gateway's (encap.h).
@@ -12,19 +12,18 @@
  *   client_guard egress of uplinks: holds what comes from interfaces that are so new that no
  *                client_in is there yet.
  *
- * A packet leaves as a pod's only by the pod's own interface (egress_by.h), also what a pod wraps;
- * and what a gateway answers comes from no other pod.
+ * A packet with a pod's source is accepted only from the pod's own interface (egress_by.h), also if
+ * the pod has encapsulated it; and no other pod can send replies of a gateway.
  *
- * A flow keeps the gateway that it began with (egress_pin.h). A flow that began outside, so
- * that the pod only answers, goes the way it came. FoU of who is none of the pod's gateways is left
- * alone: the pod may have tunnels of its own.
+ * A flow keeps its first gateway (egress_pin.h). The replies of a flow that began outside take the
+ * path by which it came. FoU from a sender that is no gateway of the pod is not changed: the pod
+ * may have tunnels of its own.
  *
- * A packet that is too large for the way to its gateway is cut (egress_cut.h), or else answered by
- * an ICMP error that says how large it may be. TCP's segments are kept small enough from the start
- * (mss.h).
+ * A packet that is too large for the path to its gateway is fragmented (egress_cut.h), or answered
+ * by an ICMP error with the MTU. The MSS of TCP is limited from the start (mss.h).
  *
  * With dry_run client_in is the client's twin ("The client's twin" in egress_abi.h): it writes no
- * map, and tells in the end what it has found.
+ * map, and reports its result at the end.
  */
 #include "bpf/egress/egress_by.h"
 #include "bpf/egress/egress_cut.h"
@@ -41,7 +40,7 @@ enum {
     TOO_BIG = 100, /* no verdict: the packet is larger than packet->mtu */
 };
 
-/* ---- what a pod sends ---- */
+/* ---- packets from a pod ---- */
 
 /* The outer source port: FoU's own, or one that follows from the flow (as the kernel's automatic
  * ones do), so that the fabric spreads flows. */
@@ -55,9 +54,9 @@ ALWAYS_INLINE __be16 outer_port(const struct egress_control *control, const stru
 }
 
 /*
- * To a gateway on this node: uncut, and without the marks of a tunnel (encap.h). Either its pod
- * gets the packet at once, at the other end of the veth that the route leads to, or this node
- * itself is the gateway, and takes it on lo.
+ * To a gateway on this node: without fragmentation, and without a tunnel's marks (encap.h). Either
+ * its pod receives the packet at once, at the other end of the veth of the route, or this node
+ * itself is the gateway, and receives it on lo.
  */
 SUBPROGRAM int send_nearby(struct __sk_buff *skb, struct room *room)
 {
@@ -79,7 +78,7 @@ SUBPROGRAM int send_nearby(struct __sk_buff *skb, struct room *room)
     return (int)bpf_redirect_peer(fib->ifindex, 0);
 }
 
-/* Puts the packet on the way to `room->gateway`, or TOO_BIG. */
+/* Sends the packet to `room->gateway`; or returns TOO_BIG. */
 SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
 {
     const struct egress_control *control = egress_control_get();
@@ -141,7 +140,7 @@ ALWAYS_INLINE int send_fragment(struct __sk_buff *skb, struct room *room)
     return send_to_gateway(skb, room);
 }
 
-/* Of a flow that began outside. */
+/* Handles a packet of a flow that began outside. */
 ALWAYS_INLINE int go_straight(struct room *room)
 {
     const struct packet *packet = &room->packet;
@@ -152,7 +151,7 @@ ALWAYS_INLINE int go_straight(struct room *room)
     return NEXT;
 }
 
-/* `inbound`: flows from outside have come to the pod. */
+/* `inbound`: the pod has received flows from outside. */
 SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set, __u32 inbound)
 {
     struct packet *packet = &room->packet;
@@ -177,8 +176,7 @@ SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set
     return send_to_gateway(skb, room);
 }
 
-/* Sends a packet that is TOO_BIG in pieces, or answers the pod, by the interface that it came by.
- */
+/* Fragments a packet that is TOO_BIG, or answers the pod, by the interface by which it entered. */
 SUBPROGRAM int leave_in_fragments(struct __sk_buff *skb, struct room *room, __u32 set,
                                   __u32 inbound)
 {
@@ -195,7 +193,7 @@ SUBPROGRAM int leave_in_fragments(struct __sk_buff *skb, struct room *room, __u3
     return (int)bpf_redirect(skb->ifindex, 0);
 }
 
-/* Whether a pod's packet is wrapped already. */
+/* Whether a pod's packet is already encapsulated. */
 ALWAYS_INLINE int is_wrapped(const struct egress_control *control, const struct packet *packet)
 {
     return encap_is(&packet->tuple, control->port) &&
@@ -203,10 +201,10 @@ ALWAYS_INLINE int is_wrapped(const struct egress_control *control, const struct 
 }
 
 /*
- * What a pod wraps for a gateway by itself knows no policy: it is dropped. Where it is let, as
- * Coil's clients are, what its gateways answer is its own affair, too. By its outer source a
- * gateway knows a client, and a client a gateway: it is not another pod's. Returns a verdict, or 0:
- * the packet is neither for a gateway nor a gateway's.
+ * A packet that a pod itself encapsulates for a gateway bypasses its policy: it is dropped. Where
+ * it is permitted, as for Coil's clients, the replies of its gateways are left to the pod as well.
+ * A gateway identifies a client by the outer source, and a client a gateway: it must not be another
+ * pod's. Returns a verdict, or 0: the packet is neither for a gateway nor from one.
  */
 SUBPROGRAM int judge_wrapped(struct __sk_buff *skb, struct room *room, __u32 flags)
 {
@@ -226,7 +224,7 @@ SUBPROGRAM int judge_wrapped(struct __sk_buff *skb, struct room *room, __u32 fla
     return NEXT;
 }
 
-/* What becomes of a pod's packet, which was parsed. */
+/* The verdict on a pod's packet, which was parsed. */
 ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *control,
                        struct room *room)
 {
@@ -281,9 +279,9 @@ int client_in(struct __sk_buff *skb)
     return r;
 }
 
-/* ---- what a pod gets ---- */
+/* ---- packets to a pod ---- */
 
-/* Whether the sender of an answer is this gateway; and whether service NAT is to see the answer. */
+/* Whether the sender of a reply is this gateway; and whether service NAT has to see the reply. */
 ALWAYS_INLINE int is_from_gateway(struct room *room, __u32 index)
 {
     const struct egress_gateway_value *gateway = gateway_at(index & EGRESS_PIN_GATEWAY);
@@ -291,8 +289,8 @@ ALWAYS_INLINE int is_from_gateway(struct room *room, __u32 index)
     return gateway && addr_equal(&gateway->addr, &room->packet.tuple.src);
 }
 
-/* `policy`: 0 of a pod with tunnels of its own. Whether an answer came from the gateway that its
- * flow is pinned to, or from another one of the pod's. */
+/* Whether a reply came from the gateway to which its flow is pinned, or from another one of the
+ * pod. `policy`: 0 for a pod with tunnels of its own. */
 ALWAYS_INLINE int is_answer(struct room *room, __u32 policy)
 {
     const struct egress_pin *pin = pin_get(&room->key);
@@ -303,7 +301,7 @@ ALWAYS_INLINE int is_answer(struct room *room, __u32 policy)
     return pin_restore(room, policy) && is_from_gateway(room, room->pin.gateway);
 }
 
-/* The identification of the fragment at `ip`, as packet.fragment has it. */
+/* The identification of the fragment at `ip`, in the form of packet.fragment. */
 ALWAYS_INLINE __u32 inner_id(struct __sk_buff *skb, __u32 ip, const struct icmp_upper *upper)
 {
     __be16 short_id = 0;
@@ -317,7 +315,7 @@ ALWAYS_INLINE __u32 inner_id(struct __sk_buff *skb, __u32 ip, const struct icmp_
     return id;
 }
 
-/* Whether FoU for a pod answers a flow of ours. */
+/* Whether FoU for a pod is a reply of a flow of ours. */
 ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip, __u32 policy)
 {
     const struct packet *packet = &room->packet;
@@ -342,9 +340,9 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip, __
 }
 
 /*
- * FoU for a pod: loses its outer headers if it answers a flow of ours. NAT's program, which stands
- * in front, has seen the outer headers alone. If the answer is its business, it goes out by the
- * same interface once more, from the first program on.
+ * FoU for a pod: decapsulated if it is a reply of a flow of ours. NAT's program, which runs first,
+ * has seen only the outer headers. If the reply is for NAT, it is sent out by the same interface
+ * again, beginning with the first program.
  */
 ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room, __u32 policy)
 {
@@ -356,7 +354,10 @@ ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room, __u32 po
     return room->translated ? (int)bpf_redirect(skb->ifindex, 0) : NEXT;
 }
 
-/* Keeps what an error has said of the path to the flow's gateway, if it is the one it speaks of. */
+/*
+ * Caches the MTU that an error reports for the path to the flow's gateway, if it is about that
+ * gateway.
+ */
 ALWAYS_INLINE int path_learn(const struct egress_pin *pin, const struct nat_addr *peer, __u32 mtu)
 {
     const struct egress_gateway_value *gateway = gateway_at(pin->gateway & EGRESS_PIN_GATEWAY);
@@ -366,7 +367,7 @@ ALWAYS_INLINE int path_learn(const struct egress_pin *pin, const struct nat_addr
     return 1;
 }
 
-/* A tunnel's ICMP error for a pod: becomes one about the packet within; likewise. */
+/* A tunnel's ICMP error for a pod: becomes one about the inner packet; likewise. */
 ALWAYS_INLINE int take_error(struct __sk_buff *skb, struct room *room)
 {
     struct nat_addr peer;
@@ -408,7 +409,7 @@ int client_out(struct __sk_buff *skb)
     return NEXT;
 }
 
-/* ---- what leaves the node ---- */
+/* ---- packets that leave the node ---- */
 
 SEC("tc")
 int client_guard(struct __sk_buff *skb)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * An egress gateway: takes the packets of its clients out of their tunnels (encap.h), gives them
- * its own address and a port of the client's, and sends them on; and back.
+ * An egress gateway: decapsulates the packets of its clients (encap.h), translates their source to
+ * its own address and a port of the client, and forwards them; and replies in reverse.
  *
- * There is one program, gateway_in, at the ingress of each uplink, behind the NAT program. It sees
- * both directions: FoU from clients, and answers from outside to the address that it translates to.
- * A second one, gateway_twin (egress_twin.h), is attached nowhere: the agent asks it.
+ * There is one program, gateway_in, at the ingress of each uplink, behind the NAT program. It
+ * processes both directions: FoU from clients, and replies from outside to the address that it
+ * translates to. A second one, gateway_twin (egress_twin.h), is not attached: the agent runs it.
  *
- * Nothing of a client leaves untranslated: what the program can't translate it drops, under a name.
- * The inner source must be the outer one, and a client's; a flow begins only with a destination
- * that its client's Egresses have, as the client's own node has it (egress_prefix.h). A segment of
- * TCP that belongs to no flow is answered by a reset, so that clients whose gateway has come anew
- * connect again at once.
+ * No packet of a client leaves untranslated: a packet that the program can't translate is dropped
+ * with a cause. The inner source must be the outer one, and a client's; a flow begins only with a
+ * destination that its client's Egresses have, as the client's own node has it (egress_prefix.h). A
+ * segment of TCP that belongs to no flow is answered by a reset, so that clients whose gateway was
+ * replaced reconnect at once.
  *
  * Probes (egress_probe.h) are answered by the same program.
  *
- * Flows are in the table that service NAT has ("flows" in flow_abi.h), with the same states, ends
- * and room; where both run on a node, neither can take a port of the other's. A flow of egress has
+ * Flows are in the table of service NAT ("flows" in flow_abi.h), with the same states, timeouts and
+ * limits; where both run on a node, neither can take a port of the other. A flow of egress has
  * NAT_DELIVER_EGRESS in both halves, no service, and its client's id as `port`.
  */
 #include <linux/pkt_cls.h>
@@ -33,7 +33,7 @@
 #include "bpf/packet/encap.h"
 #include "bpf/packet/reset.h"
 
-/* A client's segment of no connection. */
+/* Answers a client's segment of no connection. */
 GLOBAL int reset_client(struct __sk_buff *skb)
 {
     struct scratch *room = scratch_get();
@@ -46,7 +46,7 @@ GLOBAL int reset_client(struct __sk_buff *skb)
     return send_to_client(skb, &client, room->packet.family);
 }
 
-/* A client's packet that belongs to no flow. */
+/* Handles a client's packet that belongs to no flow. */
 GLOBAL int begin_egress(struct __sk_buff *skb, __u32 client)
 {
     const struct egress_control *settings = egress_control_get();
@@ -79,7 +79,10 @@ GLOBAL int begin_egress(struct __sk_buff *skb, __u32 client)
     return STEP_SEND;
 }
 
-/* Finds the flow of a client's packet. One of a client that had the address before is none. */
+/*
+ * Finds the flow of a client's packet. A flow of a client that had the address before does not
+ * count.
+ */
 GLOBAL int follow_egress(struct __sk_buff *skb)
 {
     struct scratch *room = scratch_get();
@@ -92,7 +95,7 @@ GLOBAL int follow_egress(struct __sk_buff *skb)
     if (!flow || flow->half != NAT_HALF_FORWARD)
         return STEP_BEGIN;
     if (flow->delivery !=
-        NAT_DELIVER_EGRESS) /* of a Service, which no client speaks to through here */
+        NAT_DELIVER_EGRESS) /* of a Service, which clients do not reach through this gateway */
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NESTED);
     __u32 now = clock_s(&room->clock);
     if (!is_flow_of(flow, own->client) || (may_begin_anew(packet) && begins_anew(packet, flow)) ||
@@ -107,8 +110,8 @@ GLOBAL int follow_egress(struct __sk_buff *skb)
 }
 
 /*
- * An ICMP error about a packet of a flow, for its sender. `quoted`: that packet's tuple as the
- * error has it. `outside`: the error goes out, else to the client.
+ * Translates an ICMP error about a packet of a flow, for its sender. `quoted`: that packet's tuple
+ * in the error. `outside`: the error is sent out, else to the client.
  */
 SUBPROGRAM int translate_error(struct __sk_buff *skb, const struct nat_tuple *quoted, int outside)
 {
@@ -134,7 +137,7 @@ SUBPROGRAM int translate_error(struct __sk_buff *skb, const struct nat_tuple *qu
     return head_put(skb) < 0 ? SHOT : gateway_redirect(settings, &room->next_hop);
 }
 
-/* Reads a client's packet that has come out of the tunnel. */
+/* Parses a client's packet after decapsulation. */
 GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
 {
     const struct nat_control *control = control_get();
@@ -162,7 +165,7 @@ GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
     return STEP_FOLLOW;
 }
 
-/* FoU for this gateway. */
+/* Handles FoU for this gateway. */
 GLOBAL int take_out(struct __sk_buff *skb)
 {
     const struct egress_control *settings = egress_control_get();
@@ -184,8 +187,9 @@ GLOBAL int take_out(struct __sk_buff *skb)
 }
 
 /*
- * An ICMP error of a router between the gateway and a client: becomes one about the packet within,
- * for who has sent that. What it says of the path is kept; who lets routers cut need not know.
+ * An ICMP error of a router between the gateway and a client: becomes one about the inner packet,
+ * for its sender. The MTU that it reports is cached; a sender that permits fragmentation needs no
+ * error.
  */
 GLOBAL int from_between(struct __sk_buff *skb)
 {
@@ -208,7 +212,7 @@ GLOBAL int from_between(struct __sk_buff *skb)
     return path_quotes_cuttable(skb, packet) ? SHOT : STEP_ERROR;
 }
 
-/* An answer, or another packet to the address that clients' packets get. */
+/* Handles a reply, or another packet to the source address of clients' packets. */
 GLOBAL int from_outside(struct __sk_buff *skb)
 {
     const struct nat_control *control = control_get();
@@ -261,8 +265,8 @@ GLOBAL int from_outside(struct __sk_buff *skb)
     return STEP_GIVE_BACK;
 }
 
-/* Cuts an answer; what is left of it is the first fragment. The steps are those of from_outside().
- */
+/* Fragments a reply; the packet becomes the first fragment. The steps are those of
+ * from_outside(). */
 GLOBAL int cut_outside(struct __sk_buff *skb)
 {
     struct scratch *room = scratch_get();
@@ -279,7 +283,7 @@ GLOBAL int cut_outside(struct __sk_buff *skb)
     return r == CUT_WHOLE ? ANSWER + ANSWER_TOO_BIG : SHOT;
 }
 
-/* What from_outside() has found the flow of: translates it, and puts it into the tunnel. */
+/* Translates a packet whose flow from_outside() has found, and encapsulates it. */
 GLOBAL int give_back(struct __sk_buff *skb)
 {
     struct scratch *room = scratch_get();
@@ -294,7 +298,7 @@ GLOBAL int give_back(struct __sk_buff *skb)
     return send_to_client(skb, &client, packet->family);
 }
 
-/* Answers a packet from outside by an ICMP error, to the router that has sent it here. */
+/* Answers a packet from outside by an ICMP error, to the router that has forwarded it. */
 ALWAYS_INLINE int answer_outside(struct __sk_buff *skb, const struct nat_control *control,
                                  const struct egress_control *settings, const struct packet *packet,
                                  __u32 kind)
@@ -307,7 +311,7 @@ ALWAYS_INLINE int answer_outside(struct __sk_buff *skb, const struct nat_control
     return (int)bpf_redirect(skb->ifindex, 0);
 }
 
-/* All that is left to do with a client's packet. */
+/* Runs the remaining steps for a client's packet. */
 ALWAYS_INLINE int walk_out(struct __sk_buff *skb, const struct packet *packet, int step)
 {
     struct gateway_room *own = gateway_room_get();

@@ -2,11 +2,11 @@
 /*
  * The service proxy: it decides about every packet to and from a Service.
  *
- * The program parses a packet and asks the filter whether it may be ours; for most packets that is
- * all. It then looks for the packet's flow. A packet that belongs to no flow is judged by the
- * frontend that it is for (begin.h, choose.h); the program makes a new flow (flow.h), translates
- * the packet (translate.h) and passes it on (hand.h, way.h). A refused packet is turned into its
- * ICMP error (reject.h). abi.h says how the maps refer to each other.
+ * The program parses a packet and checks by the filter whether it may be ours; for most packets
+ * this is all. It then looks up the packet's flow. A packet that belongs to no flow is judged by
+ * the frontend that it is for (begin.h, choose.h); the program makes a new flow (flow.h),
+ * translates the packet (translate.h) and passes it on (delivery.h, send.h). A refused packet is
+ * turned into its ICMP error (reject.h). abi.h says how the maps refer to each other.
  *
  * There are six programs with one body, by where they are attached:
  *
@@ -14,7 +14,7 @@
  *                         node's own are translated and sent on
  *   svc_out               egress of svc0: what this node sends to service addresses, which table
  *                         main routes there, and other packets to such addresses that no program
- *                         has taken before
+ *                         has processed before
  *   lo_out                egress of lo: this node to its own node ports, and what endpoints in
  *                         this node's namespace answer it
  *   uplink_out, pod_out   egress: replies that went through the stack get the service's address,
@@ -22,10 +22,10 @@
  *                         node itself sends straight to an endpoint gets another source port where
  *                         a flow has the same tuple
  *
- * A flow that is not masqueraded goes through the stack, since its source and route are as before;
- * its replies are translated back where they leave. A masqueraded flow does so, too, where somebody
- * may listen in the stack; else it goes past the stack both ways, since the stack would take
- * packets from this node's own address for spoofed ones. See "flows" in flow_abi.h.
+ * A flow that is not masqueraded passes through the stack, since its source and route are
+ * unchanged; its replies are translated back where they leave. A masqueraded flow does so as well
+ * where the stack may have listeners; otherwise it bypasses the stack in both directions, since the
+ * stack would treat packets from this node's own address as spoofed. See "flows" in flow_abi.h.
  *
  * With dry_run the same programs are the twin (twin.h).
  */
@@ -39,8 +39,8 @@
 
 const volatile __u32 dry_run SEC(".rodata.twin") = 0;
 
-/* A packet whose headers can't be read: dropped if it is for an address of ours, or at svc0, from
- * where it would go nowhere. */
+/* A packet whose headers can't be parsed: dropped if it is for an address of ours, or at svc0, from
+ * where it could not continue. */
 ALWAYS_INLINE int leave_or_drop(struct __sk_buff *skb, const struct nat_control *control,
                                 const struct packet *packet)
 {
@@ -51,9 +51,9 @@ ALWAYS_INLINE int leave_or_drop(struct __sk_buff *skb, const struct nat_control 
 }
 
 /*
- * Looks for the packet's flow; where requests are judged, then for its frontend. `hook` is
- * packet->hook as a constant: so the programs at exits don't contain the judge, which the verifier
- * would check at each start. `leaves`: it is at an exit, and may be for leave().
+ * Looks up the packet's flow; where requests are judged, then its frontend. `hook` is packet->hook
+ * as a constant: so the programs at exits don't contain the judge, which the verifier would check
+ * at each start. `leaves`: it is at an exit, and may be for leave().
  */
 ALWAYS_INLINE int walk(struct __sk_buff *skb, struct scratch *room, enum nat_hook hook, int leaves)
 {
@@ -75,7 +75,7 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
         return NEXT;
     if (!dry_run)
         room->seen.packets[hook]++;
-    /* By a bridge it passes several exits: the mark stays until the packet comes in somewhere. */
+    /* On a bridge it passes several exits: the mark stays until the packet enters again. */
     if (skb->tc_index == SENT) {
         if (at_exit(hook))
             return NEXT;
@@ -94,7 +94,9 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
         return NEXT;
     if (dry_run)
         return tell(skb);
-    /* A promiscuous interface also sees frames for other stations: they are not for this node. */
+    /*
+     * A promiscuous interface also receives frames for other stations: they are not for this node.
+     */
     if (hook == NAT_HOOK_UPLINK_IN && skb->pkt_type == PACKET_OTHERHOST)
         return NEXT;
     if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
@@ -161,5 +163,5 @@ int svc_out(struct __sk_buff *skb)
     return handle(skb, NAT_HOOK_SVC_OUT);
 }
 
-/* What the kernel knows of "GPL-2.0-only OR BSD-2-Clause"; bpf_fib_lookup() asks for it. */
+/* The kernel's name for "GPL-2.0-only OR BSD-2-Clause"; bpf_fib_lookup() requires it. */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

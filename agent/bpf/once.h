@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reading and writing what others read and write at the same time. */
+/* Reading and writing of data that other CPUs or the agent access at the same time. */
 #pragma once
 
 #include <linux/bpf.h>
@@ -8,7 +8,8 @@
 
 /*
  * A word that the agent or another CPU may write meanwhile, read or written once as a whole: the
- * compiler neither tears it nor asks again. What belongs together in the maps is in one such word.
+ * compiler neither tears nor repeats the access. Values in the maps that belong together share one
+ * such word.
  */
 #define READ_ONCE(word)         (*(const volatile __typeof__(word) *)&(word))
 #define WRITE_ONCE(word, value) (*(volatile __typeof__(word) *)&(word) = (value))

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A packet of ours through the stack: whether what comes in by one interface leaves by another, or
- * is dropped on its way, is seen by sending one. apply/nat/proof/passage.c leads both programs.
+ * A test packet through the stack: it shows whether a packet that enters by one interface leaves by
+ * another, or is dropped on the path. apply/nat/proof/passage.c drives both programs.
  *
  *   passage_send   is run by BPF_PROG_TEST_RUN; puts its packet into the ingress of an interface,
  *                  as if it had come in there
  *   passage_catch  stands at the egress of another one for that moment; counts the packet, and
  *                  drops it, so that nobody ever receives it
  *
- * The packet is a SYN with a sequence number that nobody can foresee, or a datagram of UDP that has
- * the number for its data. All others pass the catch.
+ * The packet is a SYN with an unpredictable sequence number, or a UDP datagram with that number as
+ * its data. passage_catch passes all other packets.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -23,7 +23,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-__u32 sequence; /* of the packet that is on its way, as on the wire */
+__u32 sequence; /* of the packet in flight, as on the wire */
 __u32 arrived;  /* how often it was caught */
 
 SEC("tc")
@@ -33,8 +33,7 @@ int passage_send(struct __sk_buff *skb)
     return (int)bpf_clone_redirect(skb, skb->cb[0], BPF_F_INGRESS);
 }
 
-/* Where the header behind a plain IP header begins, from that on, and whose it is; 0: it is not TCP
- * or UDP. */
+/* The offset of the header behind a plain IP header, and its protocol; 0: it is not TCP or UDP. */
 static __always_inline __u32 upper_offset(struct __sk_buff *skb, __u8 *ret_protocol)
 {
     struct iphdr four;

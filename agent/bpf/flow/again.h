@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A new flow under the tuple of one that is over: a client has used its port again, as proxies with
- * many connections do all the time. follow.h finds the old flow (`room->old` is where it led); what
- * is left of it here spares work.
+ * A new flow under the tuple of one that is over: a client has reused its port, which proxies with
+ * many connections do all the time. follow.h finds the old flow (`room->old` is its destination
+ * tuple); here its remains are reused to save work.
  *
  * If the new flow leads to the same endpoint by the same source port, both halves have their keys
- * and translations already: they begin again where they stand, and late packets of the old flow are
- * translated as before. Otherwise the new flow gets its slot, and takes its place.
+ * and translations already: they are restarted in place, and late packets of the old flow are
+ * translated as before. Otherwise the new flow takes over its slot and replaces it.
  */
 #pragma once
 
 #include "bpf/flow/claim.h"
 
-/* What a flow is from its first packet on; the other flags tell what has become of it. */
+/* The flags that a flow has from its first packet on; the others record its later state. */
 #define FLOW_KIND (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN | NAT_FLOW_AT_EXIT | NAT_FLOW_OUTBOUND)
 
 /* Whether a reply half continues packets as the one that is to be made (`made`) would. */
@@ -23,7 +23,7 @@ ALWAYS_INLINE int again_fits(const struct nat_flow *reply, const struct nat_flow
            (reply->flags & FLOW_KIND) == made->flags;
 }
 
-/* All of a half that a new flow has anew, its age apart. */
+/* Resets all of a half that a new flow changes, except its age. */
 ALWAYS_INLINE void again_half(struct nat_flow *half, const struct nat_flow *made)
 {
     half->service = made->service;
@@ -36,10 +36,10 @@ ALWAYS_INLINE void again_half(struct nat_flow *half, const struct nat_flow *made
 }
 
 /*
- * Begins the flow that is over again, as the one that `room->claim` is to become, for its first
- * packet of `length` bytes. Returns 0 if it leads elsewhere, or is being ended just now: the age is
- * changed as flow_seize() does, so that one of the two gets it. CPUs that begin it at once write
- * the same.
+ * Restarts the flow that is over as the one that `room->claim` describes, for its first packet of
+ * `length` bytes. Returns 0 if it leads elsewhere, or is just being ended: the age is changed as in
+ * flow_seize(), so that only one of the two succeeds. CPUs that restart it at the same time write
+ * the same values.
  */
 SUBPROGRAM int flow_again(struct scratch *room, __u32 length)
 {
@@ -70,8 +70,8 @@ SUBPROGRAM int flow_again(struct scratch *room, __u32 length)
 
 /*
  * A slot for the flow being made, or NAT_NO_SLOT: that of the flow which is over, and whose reply
- * tuple it frees, or else the ring's next. The hand may just pass over the former, and give it away
- * a second time; the flow that it does not name any more waits for the agent's sweep.
+ * tuple it frees, or else the next of the ring. The hand of the ring may be passing the former, and
+ * assign it a second time; the flow that the slot no longer names waits for the agent's sweep.
  */
 ALWAYS_INLINE __u32 flow_slot(const struct packet *packet, const struct scratch *room)
 {
@@ -80,9 +80,9 @@ ALWAYS_INLINE __u32 flow_slot(const struct packet *packet, const struct scratch 
 }
 
 /*
- * Inserts the forward half, or puts it in the place of that of the flow which is over. Returns as
- * flow_insert(). If two CPUs replace it at once, the last one stays, and the answers to both
- * packets are translated.
+ * Inserts the forward half, or replaces that of the flow which is over. Returns the same as
+ * flow_insert(). If two CPUs replace it at the same time, the last one stays, and the replies to
+ * both packets are translated.
  */
 SUBPROGRAM int flow_complete(const struct nat_tuple *key, struct scratch *room)
 {

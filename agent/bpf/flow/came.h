@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether a packet came by the interface that leads back to its source. What is translated here is
- * translated before the kernel's own check (rp_filter), and what is masqueraded goes past it; of
- * IPv6 the kernel has none.
+ * Whether a packet entered by the interface that leads back to its source. Packets are translated
+ * here before the kernel's own check (rp_filter), and masqueraded packets bypass it; for IPv6 the
+ * kernel has none.
  *
- * Who comes by a pod's interface has to have a source that the kernel routes by it, as a strict
- * rp_filter wants it. Behind a bridge routes lead to the bridge, or to an interface of this node in
- * one of its VLANs, and not to one of its ports; there the packet has to have the hardware address
- * that the kernel knows of its source, if it knows one.
- * Who comes by an uplink may have any source but one that is routed by a pod's interface: by which
- * of several uplinks somebody is routed says nothing. The agent writes down in "interfaces" which
- * is which; what comes by others is not checked, nor are link-local sources.
+ * A packet that enters by a pod's interface has to have a source that the kernel routes by it, as
+ * strict rp_filter requires. Behind a bridge, routes lead to the bridge, or to an interface of this
+ * node in one of its VLANs, and not to one of its ports; there the packet has to have the hardware
+ * address of the kernel's neighbour entry for its source, if there is one. A packet that enters by
+ * an uplink may have any source except one that is routed by a pod's interface: by which of several
+ * uplinks a source is routed has no significance. The agent writes the kind of each interface to
+ * "interfaces"; packets by other interfaces are not checked, nor are link-local sources.
  *
- * The kernel is asked for the first packet of each half of a flow, and where one comes by another
- * interface than that before it: "came" has the answer.
+ * The route is looked up for the first packet of each half of a flow, and where a packet enters by
+ * another interface than the one before; "came" stores the result.
  */
 #pragma once
 
@@ -23,16 +23,19 @@
 enum came {
     CAME_WRONG,
     CAME_RIGHT,
-    CAME_UNCHECKED, /* nobody knows, and that may change */
+    CAME_UNCHECKED, /* unknown, and that may change */
 };
 
-/* Where a packet that requests or replies are judged of came in; 0: this node has made it. */
+/*
+ * The interface by which a packet entered, where requests or replies are judged; 0: this node has
+ * made it.
+ */
 ALWAYS_INLINE __u32 came_in(struct __sk_buff *skb, const struct packet *packet)
 {
     __u32 in = 0;
     if (packet->hook == NAT_HOOK_UPLINK_IN || packet->hook == NAT_HOOK_POD_IN) {
         in = skb->ifindex;
-        barrier_var(in); /* or the two loads become one, by a pointer that the verifier refuses */
+        barrier_var(in); /* else the two loads become one, by a pointer that the verifier rejects */
     } else if (packet->hook == NAT_HOOK_SVC_OUT) {
         in = skb->ingress_ifindex;
         barrier_var(in);
@@ -53,8 +56,8 @@ ALWAYS_INLINE int is_link_local(const struct packet *packet)
            (packet->tuple.src.bytes[1] & 0xc0) == 0x80;
 }
 
-/* Whether the frame is from the hardware address that the next hop of `way` has, as far as it is
- * known. What comes by svc0 has another one by then. */
+/* Whether the frame is from the hardware address of `next_hop`, as far as it is known. Packets that
+ * come by svc0 have another one by then. */
 ALWAYS_INLINE int is_from_neighbour(struct __sk_buff *skb, const struct packet *packet,
                                     const struct next_hop *next_hop)
 {
@@ -70,8 +73,8 @@ ALWAYS_INLINE int is_from_neighbour(struct __sk_buff *skb, const struct packet *
     return !differ;
 }
 
-/* What the kernel's route to the packet's source, in `way`, says of one that came in by `in`, from
- * where routes lead by `back`. */
+/* Evaluates the kernel's route to the packet's source, `next_hop`, for a packet that entered by
+ * `in`; routes back lead by `back`. */
 ALWAYS_INLINE enum came came_by_next_hop(struct __sk_buff *skb, const struct packet *packet,
                                          const struct next_hop *next_hop, __u32 in, __u32 back)
 {
@@ -90,9 +93,9 @@ ALWAYS_INLINE enum came came_by_next_hop(struct __sk_buff *skb, const struct pac
 }
 
 /*
- * Asks the kernel for the route to the source of the packet in the scratch room. Rules may name the
- * interface that a packet came in by, and mean the pod's own packets and not those to it: so it is
- * asked once more as for a packet of this node, before the answer counts as no.
+ * Looks up the kernel's route to the source of the packet in the scratch space. Rules may name the
+ * input interface, and refer to the pod's own packets and not to those for it: so a failed lookup
+ * is repeated as for a packet of this node before the packet is rejected.
  */
 GLOBAL int came_ask(struct __sk_buff *skb)
 {
@@ -120,7 +123,7 @@ GLOBAL int came_ask(struct __sk_buff *skb)
     return came_by_next_hop(skb, packet, next_hop, in, back);
 }
 
-/* The same for a packet that begins a flow. Most come by an uplink, and from no pod. */
+/* The same for a packet that begins a flow. Most enter by an uplink, and come from no pod. */
 ALWAYS_INLINE int came_first(struct __sk_buff *skb, const struct packet *packet, __u32 source)
 {
     if (source == SOURCE_OTHER && packet->hook == NAT_HOOK_UPLINK_IN)
@@ -128,7 +131,7 @@ ALWAYS_INLINE int came_first(struct __sk_buff *skb, const struct packet *packet,
     return came_ask(skb);
 }
 
-/* The word of "came" for packets of a half that came in by `in`; NULL: the slot has none. */
+/* The word of "came" for packets of a half that entered by `in`; NULL: the slot has none. */
 ALWAYS_INLINE __u64 *came_word(__u32 slot, __u8 half)
 {
     struct nat_came *value = bpf_map_lookup_elem(&came, &slot);
@@ -138,8 +141,9 @@ ALWAYS_INLINE __u64 *came_word(__u32 slot, __u8 half)
 }
 
 /*
- * Writes down that the first packet of the flow being made came as it should. Not of what comes by
- * an uplink: there the second one is asked for, mostly without a route, and a flow is made sooner.
+ * Records that the first packet of the flow being made passed the check. Not for packets by an
+ * uplink: there the second one is checked, mostly without a route lookup, and a flow is made
+ * faster.
  */
 ALWAYS_INLINE void came_begin(struct __sk_buff *skb, const struct packet *packet, __u32 slot)
 {
@@ -150,7 +154,7 @@ ALWAYS_INLINE void came_begin(struct __sk_buff *skb, const struct packet *packet
         WRITE_ONCE(*word, nat_came_word(nat_tuple_check(&packet->tuple), in));
 }
 
-/* Whether a packet of a flow is to be dropped, by where it came in. */
+/* Whether a packet of a flow is to be dropped because of its input interface. */
 ALWAYS_INLINE int came_wrong(struct __sk_buff *skb, const struct packet *packet,
                              const struct nat_flow *flow)
 {

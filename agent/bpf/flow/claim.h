@@ -3,11 +3,11 @@
  * Making flows: the claim of a reply tuple, that is, of a source port to an endpoint.
  *
  * A new flow inserts its reply half first, and only if that tuple is free. This claims the tuple.
- * The flow asks for its client's own port first. If that is taken (by another flow, a direct
+ * The flow tries its client's own port first. If that is taken (by another flow, a direct
  * connection, or a socket of this node), it searches all source ports, from where the last search
- * for that endpoint ended, so that the port given out longest ago comes first. A tuple whose flow
- * is over is taken back on the way. Where many are met that live, the first of those that are worth
- * least is taken back. A search fails only when each port has a flow that is worth all; then for
+ * for that endpoint ended, so that the port assigned longest ago comes first. A tuple whose flow is
+ * over is reused on the way. If the search passes many live flows, it evicts the first of those
+ * that are worth least. A search fails only if each port has a flow of the highest worth; then for
  * the rest of that second only some ports are tried for each packet.
  */
 #pragma once
@@ -16,12 +16,12 @@
 #include "bpf/route/next_hop.h"
 
 enum {
-    CLAIM_FREE = 64,        /* ports that are looked at before a living flow is ended */
+    CLAIM_FREE = 64,        /* ports that are checked before a live flow is evicted */
     CLAIM_STEPS = 65536,    /* all there may be */
     CLAIM_STEPS_FULL = 256, /* after a search in this second has failed */
 };
 
-/* Whether a socket of this node would receive packets of this tuple. */
+/* Whether a socket of this node would receive packets with this tuple. */
 ALWAYS_INLINE int socket_has(struct __sk_buff *skb, const struct nat_tuple *tuple, __u8 family)
 {
     struct bpf_sock_tuple key;
@@ -54,32 +54,33 @@ struct claim {
     struct nat_flow value;
     __u32 first, count; /* source ports to choose from */
     __u32 searched;     /* ports tried in the search */
-    __u32 price;        /* of the living flows met in it, that of the candidate */
+    __u32 price;        /* the lowest price of the live flows met, that of the candidate */
     __be16 candidate;
     __u32 candidate_at; /* egress: which of the client's ports it is */
     __u8 family;
     __u8 keep;    /* try the port that is in `reply` first */
-    __u8 sockets; /* ask for sockets, too */
+    __u8 sockets; /* check for sockets as well */
     __u8 done;
 };
 
 /*
- * Room for what is too large for the stack, and for what the steps of a packet's way hand to each
- * other; no other program of ours runs on this CPU meanwhile. Each step is a global function that
- * finds the packet here: so the verifier checks it once, and not for all that may have come before.
+ * Space for what is too large for the stack, and for what the steps of a packet's processing pass
+ * to each other; no other program of ours runs on this CPU meanwhile. Each step is a global
+ * function that reads the packet here: so the verifier checks it once, and not for each possible
+ * state before it.
  */
 struct scratch {
-    struct nat_seen seen; /* what the agent reads; the rest is nobody else's */
+    struct nat_seen seen; /* read by the agent; the rest is private */
     struct packet packet;
     struct verdict verdict;
     struct claim claim;
     struct nat_tuple to;
     struct next_hop next_hop;
     __u32 source;         /* of the packet that was judged last: enum source */
-    __u32 next_hop_found; /* `way` is that of the flow being made, found for its first packet */
+    __u32 next_hop_found; /* `next_hop` is that of the flow being made, for its first packet */
     __u32 came;           /* the packet that begins a flow: enum came */
-    __u32 reopens;        /* the flow being made takes the place of one that is over, */
-    struct nat_tuple old; /* which led there */
+    __u32 reopens;        /* the flow being made replaces one that is over, */
+    struct nat_tuple old; /* which led to this tuple */
     struct clock clock;
     __u32 zero;
 };
@@ -97,8 +98,8 @@ ALWAYS_INLINE struct scratch *scratch_get(void)
     return bpf_map_lookup_elem(&scratch, &zero);
 }
 
-/* Claims the reply tuple of the claim in the scratch room if it is free, or if the flow that has it
- * is worth no more than `worth`. Returns 0 if it is claimed, or else that flow's price. */
+/* Claims the reply tuple of the claim in the scratch space if it is free, or if the flow that has
+ * it is worth no more than `worth`. Returns 0 if it is claimed, otherwise that flow's price. */
 GLOBAL __u32 claim_tuple(struct __sk_buff *skb, __u32 worth, int sockets)
 {
     struct scratch *room = scratch_get();
@@ -152,7 +153,7 @@ static long claim_step(__u32 step, void *context)
     return step >= CLAIM_FREE && claim->price < PRICE(WORTH_SOME);
 }
 
-/* Searches all source ports. Returns 1 if it has claimed one. */
+/* Searches all source ports. Returns 1 if it claimed one. */
 SUBPROGRAM int claim_search(struct __sk_buff *skb, struct claim *claim)
 {
     struct nat_search *search = search_of(claim->value.endpoint);
@@ -181,7 +182,7 @@ SUBPROGRAM int claim_search(struct __sk_buff *skb, struct claim *claim)
 }
 
 /*
- * Finds a free reply tuple for the claim in the scratch room; its destination port is the source
+ * Finds a free reply tuple for the claim in the scratch space; its destination port is the source
  * port to the endpoint.
  */
 GLOBAL int claim_any(struct __sk_buff *skb)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The flow table: finding, inserting and forgetting flows, and when one is over. See "flows" in
- * flow_abi.h. claim.h makes flows, segment.h follows what their packets tell.
+ * flow_abi.h. claim.h makes flows, segment.h tracks their state.
  *
- * Flows end by themselves. A flow that has been silent for longer than its state allows is over,
- * whether or not anybody has removed it: a new flow may take its slot (ring.h) and its source port
- * (claim.h), and the agent's sweep removes what nobody takes.
+ * Flows expire. A flow that has been idle for longer than its state allows is over, whether or not
+ * it has been removed: a new flow may take its slot (ring.h) and its source port (claim.h), and the
+ * agent's sweep removes the others.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ ALWAYS_INLINE struct nat_flow *flow_find(const struct nat_tuple *tuple)
 
 /*
  * Inserts a half, if its tuple is free. Returns 0, -EEXIST, or the reason why the kernel can't
- * insert anything just now. Before Linux 6.7 (d35381aa73f7) one reason is that the packet has
+ * insert an entry at this moment. Before Linux 6.7 (d35381aa73f7) one reason is that the packet has
  * interrupted another context of this CPU which is working on the table.
  */
 SUBPROGRAM int flow_insert(const struct nat_tuple *tuple, const struct nat_flow *flow)
@@ -80,18 +80,18 @@ ALWAYS_INLINE __s32 flow_idle_s(const struct nat_flow *half, const struct nat_fl
     return reverse_idle < idle ? reverse_idle : idle;
 }
 
-/* What is lost with a flow. */
+/* The loss if a flow is evicted. */
 enum worth {
     WORTH_NOTHING, /* it is over */
-    WORTH_PAST,    /* closed, but late packets may come */
+    WORTH_PAST,    /* closed, but late packets may arrive */
     WORTH_LITTLE,  /* unanswered, one exchange, not acknowledged */
     WORTH_SOME,    /* half closed, or a stream that pauses */
     WORTH_ALL,
 };
 
 /*
- * By which flows are compared where one has to go: the worth, and among equals how lately the flow
- * was heard of. A flow of this second may just be waiting for its answer.
+ * The order in which flows are evicted: by worth, and at equal worth by the time since the last
+ * packet. A flow of this second may just be waiting for its reply.
  */
 #define PRICE(worth) ((__u32)(worth) << 8)
 
@@ -102,7 +102,7 @@ ALWAYS_INLINE __u32 flow_price(enum worth worth, __s32 idle)
     return PRICE(worth) | (idle < 0 ? 255u : idle < 255 ? 255u - (__u32)idle : 0);
 }
 
-/* What a program knows of flows that are over, beside their ages: egress_owner.h has more. */
+/* Flows that a program considers over, besides by their ages: egress_owner.h defines more. */
 #ifndef flow_is_clientless
 #define flow_is_clientless(flow) 0
 #endif
@@ -125,7 +125,7 @@ ALWAYS_INLINE enum worth flow_worth(const struct nat_control *control, const str
                                                                                     : WORTH_ALL;
 }
 
-/* When a half was seen last, and whose it is: one word. */
+/* When a half was last seen, and the check of its key: one word. */
 union flow_age {
     struct {
         __u32 seen_s, check;
@@ -140,8 +140,8 @@ ALWAYS_INLINE union flow_age flow_age(struct nat_flow *half)
 
 /*
  * Takes the right to end a flow, by inverting the check and age of one of its halves. If two CPUs
- * want to end it, one of them gets the right; the other would delete what the first then puts
- * there. Nobody gets it if a packet of the flow was seen since the age was read.
+ * want to end it, one of them gets the right; the other would delete what the first then inserts.
+ * Neither gets it if a packet of the flow was seen since the age was read.
  */
 ALWAYS_INLINE int flow_seize(struct nat_flow *half, const struct nat_tuple *key, union flow_age age)
 {
@@ -182,8 +182,8 @@ SUBPROGRAM __u32 flow_end(const struct nat_tuple *key, __u32 slot, enum worth wo
 }
 
 /*
- * Makes sure that a forward half has its reply half, which may be lost if the agent was killed
- * while it ended the flow. Returns 0, or < 0 if another flow has taken its tuple.
+ * Ensures that a forward half has its reply half, which may be lost if the agent was killed while
+ * it ended the flow. Returns 0, or < 0 if another flow has taken its tuple.
  */
 SUBPROGRAM int flow_keep_reverse(const struct nat_tuple *key, const struct nat_flow *flow)
 {

@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Fragments. The first fragment has the ports, and leaves them in "fragments" for the later ones,
- * which are then translated like the first. If a later fragment comes before the first, the program
- * leaves it to the stack, and with it all other fragments of that packet, the first included. The
- * stack reassembles them, if netfilter's defragmentation is on, and routes them to svc0, where they
- * arrive in order. An entry without ports says that a packet is left to the stack.
+ * Fragments. The first fragment has the ports, and stores them in "fragments" for the later ones,
+ * which are then translated like the first.
  *
- * A sender's identifications come again, in IPv4 after 65536 packets at the latest. So an entry
- * holds for a while only, and an entry without ports for one first fragment: the next first one
- * under the same identification begins another packet.
+ * If a later fragment arrives before the first, the program leaves it to the stack, and with it all
+ * other fragments of that packet, the first included. The stack reassembles them, if netfilter's
+ * defragmentation is on, and routes them to svc0, where they arrive in order. An entry without
+ * ports marks a packet that is left to the stack.
  *
- * Each fragment has to come by the interface that leads back to its source (came.h), where one with
- * ports is judged as any other packet is. One that does not makes no entry, and joins none.
+ * A sender reuses identifications, in IPv4 after 65536 packets at the latest. So an entry is valid
+ * only for a limited time, and an entry without ports for one first fragment: the next first
+ * fragment with the same identification begins another packet.
+ *
+ * Each fragment has to enter by the interface that leads back to its source (came.h); a fragment
+ * with ports is checked as any other packet is. A fragment that fails makes no entry, and uses
+ * none.
  */
 #pragma once
 
 #include "bpf/flow/came.h"
 
 enum fragment_next_hop {
-    FRAGMENT_GOES,  /* goes on, with ports if it has them or got them from the entry */
+    FRAGMENT_GOES,  /* continues, with ports if it has them or got them from the entry */
     FRAGMENT_LEFT,  /* is left to the stack */
-    FRAGMENT_LOST,  /* came to svc0 before the first one: dropped */
-    FRAGMENT_WRONG, /* came by another interface than its source is behind: dropped */
+    FRAGMENT_LOST,  /* arrived at svc0 before the first one: dropped */
+    FRAGMENT_WRONG, /* entered by another interface than that of its source: dropped */
 };
 
 enum {
-    FRAGMENT_S = 15,     /* the least time that RFC 791 gives a packet to become whole */
-    FRAGMENT_LEFT_S = 2, /* fragments that overtake each other are milliseconds apart */
+    FRAGMENT_S = 15,     /* the least time in which RFC 791 allows reassembly */
+    FRAGMENT_LEFT_S = 2, /* reordered fragments are milliseconds apart */
 };
 
 ALWAYS_INLINE int fragment_is_left(const struct nat_fragment_value *value)
@@ -34,7 +37,7 @@ ALWAYS_INLINE int fragment_is_left(const struct nat_fragment_value *value)
     return !value->sport && !value->dport;
 }
 
-/* The entry of this packet, and not of an earlier one with its identification; or NULL. */
+/* The entry of this packet, and not of an earlier one with the same identification; or NULL. */
 ALWAYS_INLINE struct nat_fragment_value *fragment_find(const struct nat_fragment_key *key,
                                                        __u32 check)
 {
@@ -66,9 +69,9 @@ ALWAYS_INLINE enum fragment_next_hop fragment_first(const struct packet *packet,
     return FRAGMENT_GOES;
 }
 
-/* `skb`: the frame, if it matters where it came in; else NULL. An IPv6 id is unique for its pair of
- * addresses, and a later fragment may name another protocol than the first: so the protocol is no
- * part of the key there. */
+/* `skb`: the frame, if its input interface is checked; else NULL. An IPv6 id is unique for its pair
+ * of addresses, and a later fragment may name another protocol than the first: so the protocol is
+ * no part of the key there. */
 SUBPROGRAM enum fragment_next_hop fragment_join(const struct nat_control *control,
                                                 struct packet *packet, struct __sk_buff *skb)
 {

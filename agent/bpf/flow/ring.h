@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Room for new flows. Each flow has a slot of "ring", and there are as many slots as there may be
- * flows. A hand goes round over the slots, a step or a few for each new flow, and takes the first
- * whose flow is over or gone. So what has ended is found again without the agent, in the order in
- * which it began.
+ * Slots for new flows. Each flow has a slot of "ring", and there are as many slots as the maximum
+ * number of flows. A hand moves round over the slots, a step or a few for each new flow, and takes
+ * the first whose flow is over or gone. So ended flows are found without the agent, in the order in
+ * which they began.
  *
- * Where the hand finds living flows only, it takes the slot of the one that is worth least, and
- * among equals of the one that was silent for longest: a flood of flows that nobody answers drives
- * out its like, and seldom one that is just waiting for its answer. No flow that is established
- * gives its slot away. The hand never goes back: a slot that another CPU has just taken looks free
- * until its flow is written down.
+ * Where the hand finds only live flows, it takes the slot of the one that is worth least, and at
+ * equal worth of the one that was idle longest: a flood of unanswered flows evicts its own kind,
+ * and seldom one that is just waiting for its reply. An established flow never loses its slot. The
+ * hand never moves back: a slot that another CPU has just taken looks free until its flow is
+ * stored.
  */
 #pragma once
 
 #include "bpf/flow/flow.h"
 
 enum {
-    RING_FREE = 8,   /* slots that are looked at before a living flow is ended */
+    RING_FREE = 8,   /* slots that are checked before a live flow is evicted */
     RING_STEPS = 64, /* and before a new flow is refused */
 };
 
 struct ring_look {
     __u32 found, slot;      /* a slot that is free now */
-    __u32 price, candidate; /* of the living flows met so far, the cheapest */
+    __u32 price, candidate; /* of the live flows met so far, the cheapest */
 };
 
 ALWAYS_INLINE struct nat_pressure *pressure_get(void)
@@ -81,7 +81,7 @@ GLOBAL __u32 ring_take(void)
     return NAT_NO_SLOT;
 }
 
-/* Writes down which flow has the slot: by the key of its reply half or direct half. */
+/* Stores which flow has the slot: the key of its reply half or direct half. */
 ALWAYS_INLINE void ring_put(__u32 slot, const struct nat_tuple *key)
 {
     bpf_map_update_elem(&ring, &slot, key, BPF_ANY);

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a packet tells of its flow's state. follow.h calls note() for each packet of a flow.
+ * Tracks the state of flows by their packets. follow.h calls note() for each packet of a flow.
  *
  * The first packet of a reply half is the endpoint's answer, and the first of the forward half
- * after it confirms the flow. Both are remembered as flags; nat_flow_state() in flow_abi.h reads
- * them.
+ * after it confirms the flow. Both are stored as flags; nat_flow_state() in flow_abi.h reads them.
  *
- * Of TCP each half keeps the sequence number that follows all it has carried in order (`next`), and
- * the last acknowledgement it has carried (`ack`), which is what its sender expects of the other
- * side. A RST or a FIN counts only at exactly the number that the other side expects (RFC 5961,
- * section 3.2): so nobody who has to guess it can end a flow. A RST that was right is forgotten
- * when the connection goes on all the same, and so is a FIN when more data follows.
+ * For TCP, each half stores the sequence number after all data it has carried in order (`next`),
+ * and the last acknowledgement it has carried (`ack`), which is what its sender expects from the
+ * other side. A RST or a FIN counts only at exactly the number that the other side expects (RFC
+ * 5961, section 3.2): so a host that has to guess it can't end a flow. A valid RST is discarded
+ * when the connection continues nevertheless, and so is a FIN when more data follows.
  *
- * Where a segment was lost before it came here, `next` stays behind; once a second it is brought to
+ * Where a segment was lost before it arrived here, `next` stays behind; once a second it is set to
  * what the other side has acknowledged.
  */
 #pragma once
 
 #include "bpf/flow/flow.h"
 
-enum { SPAN = 1 << 25 /* bytes under way: more than windows are */ };
+enum { SPAN = 1 << 25 /* bytes in flight: larger than any window */ };
 
-/* The endpoint has answered: both halves know. If the forward half is missing, it is made anew. */
+/*
+ * Records in both halves that the endpoint has answered. If the forward half is missing, it is made
+ * again.
+ */
 SUBPROGRAM int note_answer(const struct nat_tuple *key, struct nat_flow *flow,
                            const struct packet *packet)
 {
@@ -41,12 +43,14 @@ SUBPROGRAM int note_answer(const struct nat_tuple *key, struct nat_flow *flow,
 }
 
 /*
- * The client has spoken after the answer, or an endpoint again that was spoken to directly. A
- * client of TCP must acknowledge all that the endpoint has said, to the byte: one that isn't there
- * would have to guess the number, and were a span enough, some thousands of guesses would do. An
- * endpoint says nothing behind its SYN-ACK before that; with TCP Fast Open it may (RFC 7413), and a
- * later acknowledgement counts. The reply half is asked whether there was an answer: the mark in
- * this half may be lost where two CPUs write its flags at once.
+ * Records that the client has sent after the answer, or, in a direct connection, that the endpoint
+ * has sent again.
+ *
+ * A client of TCP must acknowledge all data from the endpoint, to the byte: an attacker that does
+ * not see the packets would have to guess the number; if a range were accepted, some thousands of
+ * guesses would suffice. An endpoint sends nothing after its SYN-ACK before that; with TCP Fast
+ * Open it may (RFC 7413), and a later acknowledgement counts. The reply half is checked for an
+ * answer: the flag in this half may be lost where two CPUs write its flags at the same time.
  */
 SUBPROGRAM int note_confirmation(const struct nat_tuple *key, struct nat_flow *flow,
                                  const struct packet *packet)
@@ -65,7 +69,7 @@ SUBPROGRAM int note_confirmation(const struct nat_tuple *key, struct nat_flow *f
     return 0;
 }
 
-/* A RST: if it is at the number that is expected, the flow is closed. */
+/* Processes a RST: if it has the expected number, the flow is closed. */
 SUBPROGRAM int note_reset(const struct nat_tuple *key, struct nat_flow *flow,
                           const struct packet *packet)
 {
@@ -82,7 +86,7 @@ SUBPROGRAM int note_reset(const struct nat_tuple *key, struct nat_flow *flow,
     return 0;
 }
 
-/* The connection goes on after a RST: the other side did not take it. */
+/* The connection continues after a RST: the other side did not accept it. */
 SUBPROGRAM int note_revival(const struct nat_tuple *key, struct nat_flow *flow)
 {
     struct nat_tuple reverse_key;
@@ -95,7 +99,7 @@ SUBPROGRAM int note_revival(const struct nat_tuple *key, struct nat_flow *flow)
     return 0;
 }
 
-/* Segments are missing before this one: goes on from what the other side has acknowledged. */
+/* Segments before this one are missing: continues from what the other side has acknowledged. */
 SUBPROGRAM int note_gap(const struct nat_tuple *key, struct nat_flow *flow, __u32 seq)
 {
     struct nat_tuple reverse_key;
@@ -116,9 +120,9 @@ ALWAYS_INLINE void note_segment(const struct packet *packet, struct nat_flow *fl
     if (flow->flags & NAT_FLOW_RST)
         note_revival(&packet->tuple, flow);
     if (packet->tcp & TCP_SYN && !(flow->flags & NAT_FLOW_CONFIRMED))
-        flow->next = packet->end; /* a client that tries again may begin elsewhere */
+        flow->next = packet->end; /* a client that retries may use another number */
     if (packet->seq - flow->next + SPAN > 2 * SPAN)
-        return; /* no sender is so far ahead: a guess */
+        return; /* no sender is that far ahead: a guess */
     if (first_in_s && (__s32)(packet->seq - flow->next) > 0)
         note_gap(&packet->tuple, flow, packet->seq);
     if ((__s32)(packet->seq - flow->next) <= 0 && (__s32)(packet->end - flow->next) > 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Packets that belong to no flow, at the hooks where requests are judged. The program makes a flow
- * and sends its first packet along it, or refuses the packet, or leaves it alone because it is not
- * ours.
+ * and sends its first packet along it, or refuses the packet, or passes it unchanged because it is
+ * not ours.
  */
 #pragma once
 
@@ -45,7 +45,7 @@ ALWAYS_INLINE void set_deliveries(struct nat_flow *reply, const struct packet *p
     }
 }
 
-/* This node's address for what leaves masqueraded by a device. Returns 0 or -cause. */
+/* This node's address for packets that leave masqueraded by a device. Returns 0 or -cause. */
 ALWAYS_INLINE int source_at(__u32 out, __u8 family, struct nat_addr *ret_source)
 {
     const struct nat_interface_value *value = bpf_map_lookup_elem(&interfaces, &out);
@@ -60,8 +60,8 @@ ALWAYS_INLINE int source_at(__u32 out, __u8 family, struct nat_addr *ret_source)
 }
 
 /*
- * Finds the way out of a masqueraded packet, and the source address that the packet gets there.
- * Returns 0 or -cause.
+ * Finds the next hop of a masqueraded packet, and the source address that the packet gets. Returns
+ * 0 or -cause.
  */
 SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *packet,
                                  const struct verdict *verdict, struct next_hop *ret_next_hop,
@@ -80,9 +80,9 @@ SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *pac
 }
 
 /*
- * Whether the packet of a new flow goes through the stack, though it is masqueraded, and gets its
- * source where it leaves. Not from svc0: the stack would route it there again. Nor if it is for
- * XFRM, which would seal it before it leaves.
+ * Whether the packet of a new flow passes through the stack, although it is masqueraded, and gets
+ * its source where it leaves. Not from svc0: the stack would route it there again. Nor if it is for
+ * XFRM, which would encrypt it before it leaves.
  */
 ALWAYS_INLINE int has_snat(const struct nat_control *control, const struct packet *packet,
                            const struct verdict *verdict)
@@ -93,9 +93,9 @@ ALWAYS_INLINE int has_snat(const struct nat_control *control, const struct packe
 }
 
 /*
- * Whether a packet at svc0 came in by an interface that the agent has not seen yet: its flow is
- * masqueraded, since nothing there would translate the answers. Such are the interfaces of pods
- * that are born while no agent runs.
+ * Whether a packet at svc0 entered by an interface that the agent has not handled yet: its flow is
+ * masqueraded, since no program there would translate the replies. Such are the interfaces of pods
+ * that start while no agent runs.
  */
 ALWAYS_INLINE int is_unseen(struct __sk_buff *skb, const struct packet *packet)
 {
@@ -104,8 +104,8 @@ ALWAYS_INLINE int is_unseen(struct __sk_buff *skb, const struct packet *packet)
 }
 
 /*
- * Judges the packet in the scratch room as the first of a flow, into the verdict there, and sees to
- * it that the answers come back. `pick`: see choose(). Returns 0.
+ * Judges the packet in the scratch room as the first of a flow, into the verdict there, and ensures
+ * that the replies return here. `pick`: see choose(). Returns 0.
  */
 GLOBAL int decide(struct __sk_buff *skb, __u32 pick)
 {
@@ -124,8 +124,8 @@ GLOBAL int decide(struct __sk_buff *skb, __u32 pick)
 }
 
 /*
- * Whether a masqueraded flow may keep its client's port: privileged ones mean something to some
- * servers, and what comes to a node port is taken for a request.
+ * Whether a masqueraded flow may keep its client's port: privileged ports have a meaning to some
+ * servers, and a packet to a node port is treated as a request.
  */
 ALWAYS_INLINE int may_keep_port(const struct nat_control *control, const struct nat_tuple *reply)
 {
@@ -154,7 +154,7 @@ ALWAYS_INLINE void make_forward(struct __sk_buff *skb, const struct packet *pack
     half->check = nat_tuple_check(&packet->tuple);
 }
 
-/* What a reply half has from the packet and the verdict, its hands apart. */
+/* Fills in what a reply half has from the packet and the verdict, except its deliveries. */
 ALWAYS_INLINE void fill_reply(struct nat_flow *reply, const struct packet *packet,
                               const struct verdict *verdict)
 {
@@ -171,7 +171,7 @@ ALWAYS_INLINE void fill_reply(struct nat_flow *reply, const struct packet *packe
         reply->flags = NAT_FLOW_HAIRPIN;
 }
 
-/* Where a flow's replies come from, and where they would go if its source stayed. */
+/* The source of a flow's replies, and their destination if the flow's source is unchanged. */
 ALWAYS_INLINE void fill_reply_tuple(struct nat_tuple *reply, const struct packet *packet,
                                     const struct verdict *verdict)
 {
@@ -183,8 +183,8 @@ ALWAYS_INLINE void fill_reply_tuple(struct nat_tuple *reply, const struct packet
 }
 
 /*
- * Makes both halves of a flow. Returns its hand, with the packet's new tuple; TAKEN if another CPU
- * has just made it; or -cause.
+ * Makes both halves of a flow. Returns its delivery, with the packet's new tuple; TAKEN if another
+ * CPU has just made it; or -cause.
  */
 GLOBAL int flow_make(struct __sk_buff *skb)
 {
@@ -196,7 +196,9 @@ GLOBAL int flow_make(struct __sk_buff *skb)
     const struct verdict *verdict = &room->verdict;
     struct claim *claim = &room->claim;
     __builtin_memset(claim, 0, sizeof(*claim));
-    /* To an endpoint on this node the source stays: the stack takes its own address on lo only. */
+    /*
+     * To an endpoint on this node the source stays: the stack accepts its own address on lo only.
+     */
     int own = is_own(skb, packet);
     int exit = at_exit(packet->hook);
     int rewritten =
@@ -241,7 +243,7 @@ GLOBAL int flow_make(struct __sk_buff *skb)
 
     tuple_reverse(reply, &room->to);
     make_forward(skb, packet, &room->to, &claim->value);
-    /* If the table refuses the forward half just now, the reply half rebuilds it once answered. */
+    /* If the table refuses the forward half now, the reply half rebuilds it once answered. */
     if (flow_complete(&packet->tuple, room) == -EEXIST) {
         bpf_map_delete_elem(&flows, reply);
         return TAKEN;
@@ -269,7 +271,7 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
     }
     if (r == -NAT_CAUSE_TOO_BIG)
         return refuse_too_big(skb, packet, verdict->service, &room->next_hop);
-    if (r == -NAT_CAUSE_SNAT_EXHAUSTED) /* tells which endpoint has no free port */
+    if (r == -NAT_CAUSE_SNAT_EXHAUSTED) /* reports which endpoint has no free port */
         tuple_reverse(&room->claim.reply, &packet->tuple);
     if (r < 0)
         return drop(skb, packet, verdict->service, -r);
@@ -280,7 +282,7 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
 }
 
 /*
- * Keeps the tuple of a connection straight to an endpoint: that of its replies, which is in
+ * Reserves the tuple of a connection straight to an endpoint: that of its replies, which is in
  * `room->claim`. Returns 0, or < 0: -EEXIST if a flow has it.
  */
 SUBPROGRAM int keep_direct(struct scratch *room)
@@ -306,9 +308,9 @@ SUBPROGRAM int keep_direct(struct scratch *room)
 }
 
 /*
- * A connection straight to an endpoint leaves a direct half, so that no flow is given the same
- * tuple. Returns 1 where a flow has that tuple already, so that the connection has to get another
- * source port; `room->verdict` is then where it goes.
+ * A connection straight to an endpoint leaves a direct half, so that no flow gets the same tuple.
+ * Returns 1 where a flow has that tuple already, so that the connection has to get another source
+ * port; `room->verdict` is then its endpoint.
  */
 ALWAYS_INLINE int direct_gives_next_hop(const struct packet *packet, struct scratch *room)
 {
@@ -323,8 +325,8 @@ ALWAYS_INLINE int direct_gives_next_hop(const struct packet *packet, struct scra
     return 1;
 }
 
-/* TCP that conntrack calls invalid as the first packet of a connection: an endpoint could not use
- * it, and its reset would reach the client with the endpoint's own address. */
+/* TCP that conntrack considers invalid as the first packet of a connection: an endpoint could not
+ * use it, and its reset would reach the client with the endpoint's own address. */
 ALWAYS_INLINE int opens_nothing(const struct packet *packet)
 {
     __u8 flags = packet->tcp & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK);

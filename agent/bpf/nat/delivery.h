@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a packet leaves the program: translated, to the stack or past it; or answered by an ICMP
- * error; or dropped. Return codes from 100 on are no verdicts of tc. They tell handle() in
- * nat.bpf.c what is left to do: it sends answers itself, at the top of the call chain, because BPF
- * stacks are small.
+ * How a packet leaves the program: translated, to the stack or around it; or answered by an ICMP
+ * error; or dropped.
+ *
+ * Return codes from 100 on are no verdicts of tc. They tell handle() in nat.bpf.c what is left to
+ * do: it sends answers itself, at the top of the call chain, because BPF stacks are small.
  */
 #pragma once
 
@@ -20,7 +21,7 @@
 enum {
     TAKEN = 100,    /* another CPU has just made this flow */
     STRANGER = 101, /* an ICMP error about no flow */
-    PAST = 102,     /* the stack would not take the packet: it goes past it */
+    PAST = 102,     /* the stack would not accept the packet: it bypasses it */
     ANSWER = 256,   /* + enum answer: the packet is to be answered, by handle() */
 };
 
@@ -52,25 +53,25 @@ ALWAYS_INLINE int drop(struct __sk_buff *skb, const struct packet *packet, __u32
     return SHOT;
 }
 
-/* Whether policies of XFRM shall see the packet: what this node itself sends, or any. */
+/* Whether XFRM policies must see the packet: one that this node itself sends, or any. */
 ALWAYS_INLINE int is_for_xfrm(int own)
 {
     const struct nat_control *control = control_get();
     return control && control->path & (own ? NAT_PATH_XFRM : NAT_PATH_WHOLE);
 }
 
-/* Has the stack forward the packet, which it takes by `in`: lo or svc0. */
+/* Has the stack forward the packet, which it receives by `in`: lo or svc0. */
 ALWAYS_INLINE int enter_by(struct __sk_buff *skb, const struct nat_control *control, __u32 in)
 {
     const __u8 *mac = in == LO_IFINDEX ? NULL : control->svc0_mac;
-    barrier_var(mac); /* Linux 6.1 does not see that `in`, asked again, says the same */
+    barrier_var(mac); /* Linux 6.1 does not see that a second check of `in` has the same result */
     int r = next_hop_receive(skb, in, mac);
     return r < 0 ? SHOT : r;
 }
 
 /*
- * Where there are policies of XFRM the stack forwards answers to other nodes, too: who asked may be
- * behind the end of a tunnel. PAST: there are none, or the stack would not take it.
+ * With XFRM policies the stack also forwards answers to other nodes: the sender may be behind the
+ * end of a tunnel. PAST: there are none, or the stack would not accept the packet.
  */
 SUBPROGRAM int answer_by_stack(struct __sk_buff *skb, const struct packet *packet)
 {
@@ -81,7 +82,7 @@ SUBPROGRAM int answer_by_stack(struct __sk_buff *skb, const struct packet *packe
     return in ? enter_by(skb, control, in) : PAST;
 }
 
-/* The packet has become an ICMP error: sends it back to where the packet came from. */
+/* The packet has become an ICMP error: sends it back to the sender. */
 ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *control,
                               const struct packet *packet)
 {
@@ -101,9 +102,9 @@ ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *c
 
 /*
  * A refused TCP segment of IPv6 from this machine gets a reset. An ICMP error reaches the sender's
- * socket while connect() still has it, and IPv6, other than IPv4, forgets it then: the caller would
- * be refused when the SYN is sent again, a second later. Who is elsewhere gets errors as kube-proxy
- * sends them, and so does what has extension headers.
+ * socket while connect() still has it, and IPv6, unlike IPv4, discards it then: the caller would be
+ * refused when the SYN is sent again, a second later. Senders elsewhere get the same errors as from
+ * kube-proxy, and so do packets with extension headers.
  */
 ALWAYS_INLINE int gets_reset(struct __sk_buff *skb, const struct packet *packet, __u32 kind)
 {
@@ -124,8 +125,8 @@ GLOBAL int reset_sender(struct __sk_buff *skb)
     return answer_swap_macs(skb);
 }
 
-/* Answers as the kernel does: its own sockets each time, others by ICMP as often as the limit
- * allows; its resets have none. */
+/* Answers as the kernel does: its own sockets each time, others by ICMP within the rate limit;
+ * resets are not limited. */
 ALWAYS_INLINE int answer(struct __sk_buff *skb, const struct nat_control *control,
                          const struct packet *packet, __u32 kind)
 {
@@ -145,7 +146,10 @@ ALWAYS_INLINE int refuse_with(struct __sk_buff *skb, const struct packet *packet
     return ANSWER + kind;
 }
 
-/* Takes a hop, as a router does. The header checksum rises by as much as the hop limit falls. */
+/*
+ * Decrements the hop limit, as a router does. The header checksum rises by as much as the hop limit
+ * falls.
+ */
 ALWAYS_INLINE int hop_taken(struct __sk_buff *skb, __u8 family)
 {
     if (family == 4) {
@@ -176,8 +180,8 @@ ALWAYS_INLINE int refuse_too_big(struct __sk_buff *skb, struct packet *packet, _
 }
 
 /*
- * Has the stack forward the translated packet, which cuts it into fragments, and encrypts it. It
- * comes from this node's address or from a service's. PAST: from one that is not led to svc0.
+ * Has the stack forward the translated packet; the stack fragments and encrypts it. The source is
+ * this node's address or a service's. PAST: a source that is not routed to svc0.
  */
 SUBPROGRAM int forward_by_stack(struct __sk_buff *skb, struct packet *packet,
                                 const struct nat_tuple *to, __u32 service,
@@ -196,7 +200,7 @@ SUBPROGRAM int forward_by_stack(struct __sk_buff *skb, struct packet *packet,
     return enter_by(skb, control, in);
 }
 
-/* Translates the packet to `room->to` and sends it past the stack, by `room->way`. */
+/* Translates the packet to `room->to` and sends it by `room->next_hop`, bypassing the stack. */
 GLOBAL int forward_by(struct __sk_buff *skb, __u32 service)
 {
     struct scratch *room = scratch_get();
@@ -238,7 +242,7 @@ ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *contr
     return r < 0 ? SHOT : r;
 }
 
-/* Translates the packet to `room->to` and passes it on as `hand` says. */
+/* Translates the packet to `room->to` and passes it on as `delivery` says. */
 ALWAYS_INLINE int hand_on(struct __sk_buff *skb, const struct nat_control *control,
                           struct scratch *room, __u32 delivery, __u32 service)
 {

@@ -9,9 +9,9 @@
 #include "bpf/nat/delivery.h"
 #include "bpf/packet/icmp_error.h"
 
-enum { SILENT_S = 60 /* an endpoint that is gone, and has not been heard of for so long */ };
+enum { SILENT_S = 60 }; /* an endpoint that is gone, and was silent for this long */
 
-/* Whether a packet may begin a flow anew: most segments of TCP can't, and need not be asked. */
+/* Whether a packet may begin a flow again: most TCP segments can't, and need no check. */
 ALWAYS_INLINE int may_begin_anew(const struct packet *packet)
 {
     return packet->tuple.protocol != IPPROTO_TCP || (packet->tcp & (TCP_SYN | TCP_ACK)) == TCP_SYN;
@@ -20,8 +20,8 @@ ALWAYS_INLINE int may_begin_anew(const struct packet *packet)
 /*
  * Whether such a packet of a forward half begins a new flow: a datagram whose flow has been silent
  * for too long, or whose endpoint is gone; a SYN under the tuple of a connection that is over, was
- * silent for too long, or can't come to life any more since its endpoint is gone. To a connection
- * that lives a SYN makes no difference: whoever sends it may be guessing.
+ * silent for too long, or can't continue because its endpoint is gone. A SYN does not affect a live
+ * connection: it may be forged.
  */
 SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *flow)
 {
@@ -53,7 +53,7 @@ SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *f
     return state != NAT_STATE_ESTABLISHED || alone || idle_s(reverse) > SILENT_S;
 }
 
-/* Sends a packet along its flow. Returns what becomes of it, or 1 if it belongs to no flow. */
+/* Sends a packet along its flow. Returns the verdict, or 1 if it belongs to no flow. */
 GLOBAL int follow(struct __sk_buff *skb)
 {
     const struct nat_control *control = control_get();
@@ -87,20 +87,23 @@ GLOBAL int follow(struct __sk_buff *skb)
     }
     int outbound = flow->flags & NAT_FLOW_OUTBOUND;
     room->to = flow->to;
-    /* Untranslated by its flow, which is over, a reply would reach the client from the endpoint. */
+    /*
+     * If its flow, which is over, does not translate it, a reply would reach the client from the
+     * endpoint.
+     */
     if (half == NAT_HALF_REPLY && nat_flow_is_source_snat(flow->flags) && !flow_find(&room->to))
         return drop(skb, packet, service, NAT_CAUSE_INVALID);
     note(skb, packet, flow, now);
     if (half == NAT_HALF_DIRECT)
         return NEXT;
-    /* The flow in front of a SNAT entry counts for the Service. */
+    /* The flow before a SNAT entry counts for the Service. */
     return hand_on(skb, control, room, delivery, outbound ? 0 : service);
 }
 
 /*
- * Translates an ICMP error about a packet of a flow: its receiver knows that packet by the tuple it
- * had before. Returns what becomes of the error; 1 if it is none; or STRANGER if it is about no
- * flow: `room->to` is then the tuple that it quotes. Policies of XFRM see it, as they see the flow.
+ * Translates an ICMP error about a packet of a flow: its receiver knows that packet by its original
+ * tuple. Returns the verdict on the error; 1 if it is none; or STRANGER if it is about no flow:
+ * `room->to` is then the tuple that it quotes. XFRM policies see the error, as they see the flow.
  */
 GLOBAL int follow_error(struct __sk_buff *skb)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What becomes of packets to endpoints at the exits, where requests are not judged: the SNAT entry
- * of a flow that came through the stack begins here, and what this node's own sockets send straight
- * to an endpoint makes way for flows. nat.bpf.c asks may_leave() before anything else, and leave()
- * for what belongs to no flow.
+ * Packets to endpoints at the exits, where requests are not judged: the SNAT entry of a flow that
+ * passed through the stack begins here, and a packet that this node's own sockets send straight to
+ * an endpoint gets another source port where a flow has its tuple. nat.bpf.c calls may_leave()
+ * first, and leave() for packets that belong to no flow.
  */
 #pragma once
 
 #include "bpf/nat/begin.h"
 
 /*
- * Whether a packet at an exit may be for leave(): it goes to what may be an endpoint, and either
- * one of this node's sockets has sent it, or flows go through the stack.
+ * Whether a packet at an exit may be for leave(): its destination may be an endpoint, and either
+ * one of this node's sockets has sent it, or flows pass through the stack.
  */
 ALWAYS_INLINE int may_leave(struct __sk_buff *skb, const struct nat_control *control,
                             const struct packet *packet)
@@ -20,7 +20,7 @@ ALWAYS_INLINE int may_leave(struct __sk_buff *skb, const struct nat_control *con
            filter_has(control, &packet->tuple.dst, packet->tuple.dport);
 }
 
-/* Whether the packet is one of a flow that has a SNAT entry; `verdict` becomes that flow's. */
+/* Whether the packet belongs to a flow that has a SNAT entry; `verdict` becomes that flow's. */
 ALWAYS_INLINE int takes_snat(const struct packet *packet, struct scratch *room,
                              struct verdict *verdict)
 {
@@ -38,7 +38,7 @@ ALWAYS_INLINE int takes_snat(const struct packet *packet, struct scratch *room,
     return 1;
 }
 
-/* Sends a packet on that belongs to no flow. */
+/* Sends a packet that belongs to no flow. */
 GLOBAL int leave(struct __sk_buff *skb)
 {
     struct scratch *room = scratch_get();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How the NAT program sends a packet by its way (way.h).
+ * How the NAT program sends a packet to its next hop (next_hop.h).
  *
- * A tunnel with no fixed other end (Calico's tunl0) sends a packet to the next hop of its route,
- * and drops a packet that has none. The agent lists these devices in "control".
+ * A tunnel without a fixed remote endpoint (Calico's tunl0) sends a packet to the next hop of its
+ * route, and drops a packet that has none. The agent lists these devices in "control".
  */
 #pragma once
 
@@ -12,13 +12,13 @@
 #include "bpf/service/maps.h"
 
 enum {
-    /* skb->tc_index of what the program has sent past the stack, up to the exit: so that it is told
-     * there from what this node's own sockets send. */
+    /* skb->tc_index of packets that the program has sent around the stack, up to the exit: it
+     * distinguishes them from what this node's own sockets send. */
     SENT = 0xf19e,
     LOST = 2, /* TC_ACT_SHOT */
 };
 
-/* Whether a packet at svc0 is to go to svc0: for a Service once more, to be judged for ever. */
+/* Whether a packet at svc0 would be sent to svc0 again, for a Service: it would loop. */
 ALWAYS_INLINE int next_hop_is_back(struct __sk_buff *skb, const struct packet *packet,
                                    const struct next_hop *next_hop)
 {
@@ -26,9 +26,9 @@ ALWAYS_INLINE int next_hop_is_back(struct __sk_buff *skb, const struct packet *p
 }
 
 /*
- * The device by which the stack takes packets from `src` that it is to forward, also under a
- * strict reverse path filter, which IPv4 knows: lo for an address of this node, svc0 for one that
- * is led there. 0: none of the two.
+ * The device by which the stack accepts packets from `src` that it is to forward, also under strict
+ * reverse path filtering, which IPv4 has: lo for an address of this node, svc0 for one that is
+ * routed there. 0: neither.
  */
 ALWAYS_INLINE __u32 way_in(struct __sk_buff *skb, const struct nat_control *control,
                            const struct packet *packet, const struct nat_addr *src)
@@ -49,7 +49,7 @@ ALWAYS_INLINE __u32 way_in(struct __sk_buff *skb, const struct nat_control *cont
     return fib.ifindex == control->svc0_ifindex ? fib.ifindex : 0;
 }
 
-/* Whether a device asks each packet for its route. */
+/* Whether a device looks up the route of each packet. */
 ALWAYS_INLINE int next_hop_by_route(__u32 ifindex)
 {
     const struct nat_control *control = control_get();
@@ -65,9 +65,9 @@ ALWAYS_INLINE int next_hop_by_route(__u32 ifindex)
 
 /*
  * Sends the packet. `own`: this node made the packet, which still carries its route to svc0. While
- * the kernel resolves the neighbour it keeps the packet, and then asks that route for the
- * neighbour: the packet would leave with svc0's address in its header. A redirect without a next
- * hop gives it the right route. (Before 6.18, and the stable kernels of late 2025, this leaks a
+ * the kernel resolves the neighbour it queues the packet, and then takes the neighbour from that
+ * route: the packet would leave with svc0's address in its header. A redirect without a next hop
+ * gives it the right route. (Before 6.18, and the stable kernels of late 2025, this leaks a
  * reference to the old route, which is harmless: it is svc0's only route.)
  */
 ALWAYS_INLINE int next_hop_send(struct __sk_buff *skb, const struct next_hop *next_hop, int own)

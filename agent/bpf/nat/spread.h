@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ICMP errors that came to the wrong Node. Where several Nodes announce an address, a fabric may
- * send a router's "too big" about one's flow to another: who sends it has another address than the
- * client, and so another place in the hash. The Node that has the flow would never learn of the
- * smaller MTU, and the connection would stall.
+ * ICMP errors that arrived at the wrong Node. Where several Nodes announce an address, a fabric may
+ * send a router's "too big" about one Node's flow to another: the error has the router's source
+ * address, and so another ECMP hash than the client's packets. The Node that has the flow would
+ * never learn the smaller MTU, and the connection would stall.
  *
- * So such an error, about a packet from one of our frontends that has no flow here, is sent on to
- * all other Nodes, addressed to each: who has the flow knows it by the quote. It goes by the stack,
- * which knows the way. An error that comes addressed to a Node itself is never sent on; and between
- * two there is a pause as long as there are Nodes, so that nobody makes a flood of it.
+ * So such an error, about a packet from one of our frontends that has no flow here, is forwarded to
+ * all other Nodes, addressed to each: the Node that has the flow recognizes it by the quote. It is
+ * sent through the stack, which has the routes. An error that is addressed to a Node itself is
+ * never forwarded; and the pause between two grows with the number of Nodes, so that no flood
+ * results.
  */
 #pragma once
 
@@ -16,7 +17,7 @@
 #include "bpf/packet/icmp_error.h"
 
 enum {
-    SPREAD_COPY_NS = 1000000,   /* so much of the pause for each copy: 1,000 copies a second */
+    SPREAD_COPY_NS = 1000000,   /* pause per copy: 1,000 copies a second */
     SPREAD_LEAST_NS = 10000000, /* 100 errors a second */
 };
 
@@ -65,7 +66,7 @@ ALWAYS_INLINE int spread_is_due(__u32 copies)
 
 /*
  * Sends an error about no flow to the other Nodes, if it may be about one of theirs; `room->to` is
- * the tuple that it quotes. Returns SHOT, or 1 if it was left alone.
+ * the tuple that it quotes. Returns SHOT, or 1 if it was not forwarded.
  */
 GLOBAL int spread_error(struct __sk_buff *skb)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The twin: it judges as the real program does, and tells the verdict instead of carrying it out.
+ * The twin: it judges as the real program does, and reports the verdict instead of executing it.
  * See "The twin" in abi.h.
  */
 #pragma once
@@ -8,7 +8,7 @@
 #include "bpf/nat/begin.h"
 #include "bpf/nat/follow.h"
 
-/* Judges the packet and writes the verdict into skb->cb[]. */
+/* Judges the packet and writes the verdict to skb->cb[]. */
 GLOBAL int tell(struct __sk_buff *skb)
 {
     const struct nat_control *control = control_get();

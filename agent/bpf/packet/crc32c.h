@@ -5,10 +5,10 @@
  * A CRC is linear: the checksums of two packets of one length differ by the CRC, begun at zero, of
  * the bits in which the packets differ. If these are in the first four bytes, that is their word,
  * as the remainder of a polynomial, times x to the power of 8 for each byte of the packet. The
- * powers are in two tables, so two multiplications do for any length.
+ * powers are in two tables, so two multiplications suffice for any length.
  *
- * In a word the highest bit stands for x^0, as CRC32c has it. tests/bpf/test_sctp.py makes the
- * tables once more.
+ * In a word the highest bit stands for x^0, as CRC32c has it. tests/bpf/test_sctp.py computes the
+ * tables again.
  */
 #pragma once
 
@@ -89,8 +89,8 @@ static const __u32 crc32c_large_powers[256] = {
 };
 
 /*
- * The product of two remainders. Bits are chosen by multiplying: where a mask does it, the verifier
- * of recent kernels looks at both cases of every bit. The function is global, so that the verifier
+ * The product of two remainders. Bits are selected by multiplication: with a mask, the verifier of
+ * recent kernels explores both cases of every bit. The function is global, so that the verifier
  * checks it once.
  */
 __noinline __u32 crc32c_multiply(__u32 a, __u32 b)
@@ -101,8 +101,7 @@ __noinline __u32 crc32c_multiply(__u32 a, __u32 b)
         product ^= b * (a >> (CRC32C_BITS - 1));
         a <<= 1;
         b = b >> 1 ^ CRC32C_POLYNOMIAL * (b & 1);
-        /* One bit after the other: clang 19 would work out all first, and keep them on the stack.
-         */
+        /* One bit after the other: clang 19 would compute all first, and keep them on the stack. */
         __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(product));
     }
     return product;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ICMP echo, whose identifier takes the place of ports: that of the side that asks (quote.h). So a
- * tuple of it can be reversed, claimed and translated like those of TCP and UDP.
+ * ICMP echo, whose identifier takes the place of ports: that of the requesting side (quote.h). So
+ * its tuple can be reversed, claimed and translated like those of TCP and UDP.
  */
 #pragma once
 
 #include "bpf/packet/quote.h"
 #include "bpf/packet/translate.h"
 
-/* Gives an echo packet its ports. Returns 0, or -1: it is no echo. */
+/* Sets the ports of an echo packet. Returns 0, or -1: it is no echo. */
 ALWAYS_INLINE int echo_parse(struct __sk_buff *skb, struct packet *packet)
 {
     return quote_ports(skb, packet->l4, &packet->tuple);
 }
 
-/* The identifier: of the two ports the other is 0. */
+/* The identifier: the other one of the two ports is 0. */
 ALWAYS_INLINE __be16 echo_id(const struct nat_tuple *tuple)
 {
     return tuple->sport | tuple->dport;

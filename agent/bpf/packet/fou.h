@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Foo-over-UDP: an IP packet in UDP in an IP packet of the same family, as Linux's fou module and
- * ipip or ip6tnl devices make it. fou_put() wraps a packet, fou_take() unwraps it.
+ * ipip or ip6tnl devices make it. fou_put() encapsulates a packet, fou_take() decapsulates it.
  *
- * What the outer header says follows those devices. But DF is always set, also where the inner
- * packet has none: the outer one must not be cut, since fou_take() takes no fragments
- * (egress_path.h). Of the TOS only ECN is taken over, by RFC 6040 (what has met congestion starts
- * anew as ECT(0), and congestion on the way is told to the inner packet). There is no UDP checksum:
- * the inner packet has its own, and a device that cuts up a GSO packet could not make one, since
- * bpf_skb_adjust_room() does not ask it to.
+ * The outer header is the same as of those devices. But DF is always set, also where the inner
+ * packet has none: the outer packet must not be fragmented, since fou_take() accepts no fragments
+ * (egress_path.h). Of the TOS only ECN is copied, by RFC 6040 (a packet with CE starts again as
+ * ECT(0), and congestion on the path is copied to the inner packet). There is no UDP checksum: the
+ * inner packet has its own, and a device that segments a GSO packet could not compute one, since
+ * bpf_skb_adjust_room() does not request it.
  *
- * GSO: with ENCAP flags the kernel cuts TCP's and UDP's packets of many segments up behind the
- * outer headers. FIXED_GSO keeps the segments' size: a datagram must not be cut elsewhere, and of
- * TCP other sizes cost packets. So who wraps a packet looks first whether a segment and fou_room()
- * fit the way. Kinds of GSO other than these two are refused (ENOTSUPP). Unwrapping needs FIXED_GSO
- * as well: segments would grow otherwise, and the last of them be lost.
+ * GSO: with ENCAP flags the kernel segments TCP and UDP packets of many segments behind the outer
+ * headers. FIXED_GSO preserves the size of segments: a datagram must not be split elsewhere, and
+ * other sizes of TCP segments cost packets. So the caller first checks whether a segment and
+ * fou_room() fit the path MTU. Other kinds of GSO are refused (ENOTSUPP). Decapsulation needs
+ * FIXED_GSO as well: otherwise segments would grow, and the last of them be lost.
  *
  * Up to Linux 6.18 at least, unwrapping leaves marks: skb->encapsulation, and the tunnel's bit in
  * the GSO type. Packets have them that came uncut over a veth from who has wrapped them, or were
@@ -30,9 +30,9 @@
  * - they can be wrapped again (EALREADY) if they are of one segment, without the flags.
  *
  * A sender on the same machine may have left the outer UDP checksum to be completed later. That
- * request would stay on the unwrapped packet, and point into its Ethernet header. The kernel drops
- * it if what it points to lies before the packet. So FOU_KEPT bytes more are taken off, and put
- * back.
+ * request would stay on the decapsulated packet, and point into its Ethernet header. The kernel
+ * drops it if its target lies before the packet. So FOU_KEPT additional bytes are removed, and
+ * restored.
  */
 #pragma once
 
@@ -60,19 +60,19 @@ struct fou6 {
     struct udphdr udp;
 };
 
-/* How many bytes wrapping adds. */
+/* The number of bytes that encapsulation adds. */
 ALWAYS_INLINE __u32 fou_room(__u8 family)
 {
     return family == 4 ? FOU_ROOM4 : FOU_ROOM6;
 }
 
-/* A length as headers have it. Who cuts up a GSO packet that is too long for it writes it anew. */
+/* A length for headers. A device that segments a GSO packet too long for it writes it again. */
 ALWAYS_INLINE __be16 fou_length(__u32 length)
 {
     return length > 0xffff ? 0 : bpf_htons(length);
 }
 
-/* ECN of the outer header, by that of the inner one. */
+/* ECN of the outer header, for that of the inner one. */
 ALWAYS_INLINE __u8 fou_ecn(__u8 tos)
 {
     __u8 ecn = tos & FOU_CONGESTED;
@@ -92,7 +92,7 @@ ALWAYS_INLINE __sum16 fou_header_sum(const struct iphdr *ip)
     return (__sum16) ~(sum + (sum >> 16));
 }
 
-/* How long the packet is, without the padding of short frames; `length`: by its header. */
+/* The packet's length without the padding of short frames; `length`: by its header. */
 ALWAYS_INLINE __u32 fou_inner_length(struct __sk_buff *skb, __u32 length)
 {
     return length && !skb->gso_size ? length : skb->len - L3;
@@ -144,7 +144,7 @@ ALWAYS_INLINE int fou_put6(struct __sk_buff *skb, const struct nat_addr *src,
         return -EINVAL;
     __u32 length = bpf_ntohs(inner->payload_len);
     length = sizeof(struct udphdr) + fou_inner_length(skb, length ? sizeof(*inner) + length : 0);
-    /* Paths are chosen by the label, too: one flow, one label. */
+    /* Paths are also selected by the label: one flow, one label. */
     __u32 label = bpf_get_hash_recalc(skb) & 0xfffff;
     struct fou6 outer = {
         .ip = { .payload_len = fou_length(length), .nexthdr = IPPROTO_UDP, .hop_limit = FOU_HOPS },
@@ -159,8 +159,8 @@ ALWAYS_INLINE int fou_put6(struct __sk_buff *skb, const struct nat_addr *src,
 }
 
 /*
- * Wraps the packet, whose IP header is readable. Returns 0, or an error as a negative number: the
- * packet is as it was. Pointers into the packet are invalid afterwards.
+ * Encapsulates the packet, whose IP header is readable. Returns 0, or an error as a negative
+ * number: the packet is unchanged. Pointers into the packet are invalid afterwards.
  */
 ALWAYS_INLINE int fou_put(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
                           const struct nat_addr *dst, __be16 sport, __be16 dport)
@@ -169,7 +169,10 @@ ALWAYS_INLINE int fou_put(struct __sk_buff *skb, __u8 family, const struct nat_a
                        : fou_put6(skb, src, dst, sport, dport, 0);
 }
 
-/* The same without marks, for a packet that bpf_redirect_peer() hands to who unwraps it. */
+/*
+ * The same without marks, for a packet that bpf_redirect_peer() passes to a receiver that
+ * decapsulates it.
+ */
 ALWAYS_INLINE int fou_put_unmarked(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
                                    const struct nat_addr *dst, __be16 sport, __be16 dport)
 {
@@ -182,7 +185,7 @@ ALWAYS_INLINE int fou_shrink(struct __sk_buff *skb, __u32 bytes)
     return (int)bpf_skb_adjust_room(skb, -(__s32)bytes, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO);
 }
 
-/* The same, and a request to complete the outer checksum goes with it. */
+/* The same, and the request to complete the outer checksum is removed. */
 ALWAYS_INLINE int fou_shrink_request(struct __sk_buff *skb, __u32 bytes)
 {
     __u8 kept[FOU_KEPT];
@@ -194,7 +197,7 @@ ALWAYS_INLINE int fou_shrink_request(struct __sk_buff *skb, __u32 bytes)
     return r ? r : (int)bpf_skb_store_bytes(skb, L3, kept, sizeof(kept), BPF_F_RECOMPUTE_CSUM);
 }
 
-/* The packet's ECN becomes another; `ip`: the first two bytes of its header. */
+/* Changes the packet's ECN; `ip`: the first two bytes of its header. */
 ALWAYS_INLINE int fou_mark(struct __sk_buff *skb, __u8 family, const __u8 *ip, __u8 ecn)
 {
     __u8 marked[2] = { ip[0], ip[1] };
@@ -211,8 +214,9 @@ ALWAYS_INLINE int fou_mark(struct __sk_buff *skb, __u8 family, const __u8 *ip, _
 }
 
 /*
- * Whether the kernel takes the packet for a tunnel's. It doesn't tell; but so it answers a request
- * that it can't grant in any case, for more bytes of an inner Ethernet header than there is room.
+ * Whether the kernel treats the packet as a tunnel's. It does not expose that; but for such a
+ * packet it returns another error for a request that it can't grant in any case: for more bytes of
+ * an inner Ethernet header than there is room.
  */
 ALWAYS_INLINE int fou_is_marked(struct __sk_buff *skb)
 {
@@ -222,8 +226,8 @@ ALWAYS_INLINE int fou_is_marked(struct __sk_buff *skb)
 }
 
 /*
- * Unwraps a packet of FoU, no fragment, whose UDP header is at `udp`. (In front of it ip6tnl
- * devices put a destination option, if they aren't told not to.) Returns 0, or an error as a
+ * Decapsulates a FoU packet, no fragment, whose UDP header is at `udp`. (ip6tnl devices put a
+ * destination option in front of it, unless configured otherwise.) Returns 0, or an error as a
  * negative number: the packet is to be dropped. Pointers into the packet are invalid afterwards.
  */
 ALWAYS_INLINE int fou_take(struct __sk_buff *skb, __u8 family, __u32 udp)
@@ -243,7 +247,7 @@ ALWAYS_INLINE int fou_take(struct __sk_buff *skb, __u8 family, __u32 udp)
     __u8 met = fou_tos(family, outer) & FOU_CONGESTED;
     __u8 ecn = fou_tos(family, inner) & FOU_CONGESTED;
     if (met == FOU_CONGESTED && !ecn)
-        return -EINVAL; /* nobody could be told of the congestion but by a loss */
+        return -EINVAL; /* the congestion could only be signalled by a loss */
     int r = check ? fou_shrink_request(skb, room) : fou_shrink(skb, room);
     if (!r && ecn != met && (met == FOU_CONGESTED || (met == FOU_CAPABLE1 && ecn == FOU_CAPABLE)))
         r = fou_mark(skb, family, inner, met);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ICMP errors that routers send about packets with outer headers. Such an error is for who has put
- * those headers on, and quotes them. Who sent the packet within does not know them: the error is
- * made one about the inner packet, from the same router. Of the size that fits, the headers' is
- * taken off.
+ * ICMP errors that routers send about packets with outer headers. Such an error is addressed to the
+ * host that added the headers, and quotes them. The sender of the inner packet does not know them:
+ * the error is turned into one about the inner packet, from the same router. The size of the
+ * headers is subtracted from the reported MTU.
  *
- * A router quotes at least eight bytes behind the outer IP header, which say nothing of the inner
- * packet; Linux and all routers that follow RFC 1812 quote more.
+ * A router quotes at least eight bytes behind the outer IP header, which contain nothing of the
+ * inner packet; Linux and all routers that follow RFC 1812 quote more.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "bpf/packet/icmp_error.h"
 
 enum {
-    FOU_ERROR_LEAST = 28, /* bytes of an inner packet that are of use: its headers and ports */
+    FOU_ERROR_LEAST = 28, /* bytes of an inner packet that are required: its headers and ports */
     FOU_ERROR_MOST = 1240,
 };
 
@@ -38,7 +38,7 @@ static __noinline int fou_error_is(struct __sk_buff *skb, const struct packet *p
            skb->len >= quote + fou_room(packet->family) + FOU_ERROR_LEAST;
 }
 
-/* The error's header with the smaller size, and its checksum over the `rest` that follows. */
+/* Writes the error's header with the smaller MTU, and its checksum over the `rest` that follows. */
 static __noinline int fou_error_finish(struct __sk_buff *skb, const struct packet *packet,
                                        struct icmp_head *head, __u32 rest)
 {
@@ -58,7 +58,7 @@ static __noinline int fou_error_finish(struct __sk_buff *skb, const struct packe
     return bpf_skb_store_bytes(skb, at, head, sizeof(*head), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
-/* The IP header's length, and in IPv4 its checksum, after `less` bytes have gone. */
+/* Updates the IP header's length, and in IPv4 its checksum, after the removal of `less` bytes. */
 ALWAYS_INLINE int fou_error_shorten(struct __sk_buff *skb, __u8 family, __u32 less)
 {
     __be16 old, fresh;
@@ -72,10 +72,10 @@ ALWAYS_INLINE int fou_error_shorten(struct __sk_buff *skb, __u8 family, __u32 le
 }
 
 /*
- * Makes an error that fou_error_is() took one about the inner packet. Returns 0, or -1: the packet
- * is spoilt. It takes away as many bytes behind the IP header as the outer headers have; what is
- * left in front of the inner packet then are the eight bytes of the outer UDP header, which are
- * written over.
+ * Turns an error that fou_error_is() accepted into one about the inner packet. Returns 0, or -1:
+ * the packet is spoilt. It removes as many bytes behind the IP header as the outer headers have;
+ * the eight bytes of the outer UDP header, which are then left in front of the inner packet, are
+ * overwritten.
  */
 static __noinline int fou_error_take(struct __sk_buff *skb, const struct packet *packet)
 {

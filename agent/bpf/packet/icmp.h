@@ -2,15 +2,15 @@
 /*
  * What the two sides of ICMP share: refusing a packet (reject.h) and translating the errors of
  * others (icmp_error.h). All of it is the slow path, so packets are read by bpf_skb_load_bytes(),
- * which doesn't care how much of them is linear.
+ * which does not require linear data.
  *
  * A packet can be CHECKSUM_PARTIAL: it came from a pod or from one of this node's sockets, or GRO
- * has put it together. The kernel or a device then fills in its TCP or UDP checksum later on, even
- * if the packet has become the quote of an ICMP error meanwhile; or it does not, if the device
- * looks at the protocol first. icmp_half() makes the error's checksum right in both cases.
+ * has merged it. The kernel or a device then fills in its TCP or UDP checksum later on, even if the
+ * packet has become the quote of an ICMP error meanwhile; or it does not, if the device checks the
+ * protocol first. icmp_half() makes the error's checksum correct in both cases.
  *
- * Functions are global where they can be: the verifier looks at each of these once, and not in
- * every state that a caller may be in.
+ * Functions are global where possible: the verifier checks each of them once, and not in every
+ * state of a caller.
  */
 #pragma once
 
@@ -28,7 +28,7 @@
 
 enum {
     ICMP_LEN = 8,
-    ICMP_MAX_EXTENSIONS = 4, /* IPv6 extension headers that are walked over */
+    ICMP_MAX_EXTENSIONS = 4, /* maximum number of IPv6 extension headers */
     ICMP_MAX_SUM = 1280,
     /* Types of ICMP in IPv4: <linux/icmp.h> needs the C library. 4 and 5: quench and redirect. */
     ICMP4_UNREACHABLE = 3,
@@ -47,7 +47,7 @@ struct icmp_head {
     __be32 word;
 };
 
-/* What follows an IP header and its extensions. */
+/* The header that follows an IP header and its extensions. */
 struct icmp_upper {
     __u32 offset; /* from the start of the frame */
     __u8 version; /* 4 or 6 */
@@ -94,14 +94,14 @@ static __always_inline int icmp_upper6(struct __sk_buff *skb, __u32 ip, struct i
             ret->offset += (extension[1] + 1) * 8;
         }
         next = extension[0];
-        if (ret->later) /* what follows are bytes of the middle */
+        if (ret->later) /* what follows is data from the middle of a packet */
             break;
     }
     ret->protocol = next;
     return 0;
 }
 
-/* Where the upper layer of the IP packet at `ip` begins. -1: its headers are not all there. */
+/* Finds the upper layer of the IP packet at `ip`. -1: its headers are not complete. */
 __noinline int icmp_upper(struct __sk_buff *skb, __u32 ip, struct icmp_upper *ret)
 {
     __u8 first;
@@ -115,7 +115,9 @@ __noinline int icmp_upper(struct __sk_buff *skb, __u32 ip, struct icmp_upper *re
     return -1;
 }
 
-/* Where the checksum is in the headers of the protocols that carry one over their addresses. */
+/*
+ * The offset of the checksum in the headers of the protocols whose checksum covers the addresses.
+ */
 static __always_inline __u32 icmp_sum_offset(__u8 protocol)
 {
     return protocol == IPPROTO_TCP ? 16 : protocol == IPPROTO_UDP ? 6 : 0;
@@ -133,7 +135,7 @@ static __always_inline __u32 icmp_add(__u32 a, __u32 b)
     return (__u32)icmp_fold(a) + icmp_fold(b);
 }
 
-/* A checksum field after what it covers has grown by `change`. */
+/* A checksum field after the sum of its data has grown by `change`. */
 static __always_inline __u16 icmp_adjust(__u16 field, __u32 change)
 {
     return (__u16)~icmp_fold(icmp_add((__u16)~field, change));
@@ -142,9 +144,9 @@ static __always_inline __u16 icmp_adjust(__u16 field, __u32 change)
 /*
  * The half of a sum, which one's complement arithmetic always has: adding 65535 makes it even.
  *
- * Let c be a checksum field and r the sum of what it covers without itself. Completed by the
- * kernel or a device, covered part and field come to -c, left alone to r + c. So if c is half of
- * -r, a checksum around both is right whether the inner one is completed or not.
+ * Let c be a checksum field and r the sum of what it covers without itself. If the kernel or a
+ * device completes it, covered part and field sum up to -c, otherwise to r + c. So if c is half of
+ * -r, a checksum over both is correct whether the inner one is completed or not.
  */
 static __always_inline __u16 icmp_half(__u32 sum)
 {
@@ -154,9 +156,9 @@ static __always_inline __u16 icmp_half(__u32 sum)
 }
 
 /*
- * One if the packet's checksum is to be completed later (CHECKSUM_PARTIAL). The kernel doesn't tell
- * programs so, but for such a packet bpf_l4_csum_replace() leaves the 16 bits at `field` alone,
- * whatever they are. If it has changed them, they are put back.
+ * One if the packet's checksum is to be completed later (CHECKSUM_PARTIAL). The kernel does not
+ * expose this to programs, but for such a packet bpf_l4_csum_replace() does not change the 16 bits
+ * at `field`, whatever they are. If it has changed them, they are restored.
  */
 __noinline int icmp_partial(struct __sk_buff *skb, __u32 field)
 {
@@ -175,7 +177,7 @@ __noinline int icmp_partial(struct __sk_buff *skb, __u32 field)
 enum {
     SUM_FRAGMENT = 512, /* bpf_csum_diff() takes no more before Linux 6.13 */
     SUM_FRAGMENTS = 3,
-    SUM_ROOM = 2048, /* a power of two, by which the verifier sees that what is summed fits in */
+    SUM_ROOM = 2048, /* a power of two, by which the verifier sees that the data fits in */
 };
 
 struct sum_room {
@@ -189,7 +191,7 @@ struct {
     __type(value, struct sum_room);
 } sum_room SEC(".maps");
 
-/* Sum of up to ICMP_MAX_SUM bytes, which need no even number; negative: they are not there. */
+/* Sum of up to ICMP_MAX_SUM bytes, of even or odd number; negative: they are not available. */
 __noinline __s64 icmp_sum(struct __sk_buff *skb, __u32 offset, __u32 length)
 {
     __u32 zero = 0;

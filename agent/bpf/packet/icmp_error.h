@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * ICMP errors that endpoints and routers send about packets of a flow. An error quotes the packet
- * as it was where it failed, that is, translated. So the quote and the addresses of the error are
- * translated back for the sender of that packet.
+ * as it was at the point of failure, that is, translated. So the quote and the addresses of the
+ * error are translated back for the sender of that packet.
  *
- * parse_icmp_error() gives the tuple of the quote. The caller finds the flow by it, and tells
- * icmp_error_translate() what the quote and the outer addresses become. A quote needs no more than
- * eight bytes of its TCP, UDP or SCTP header; the checksum need not be among them. That of SCTP
- * stays as it is: the CRC of a whole packet says nothing about a part of it, and nobody looks at
+ * parse_icmp_error() gives the tuple of the quote. The caller looks up the flow by it, and passes
+ * the new quote and outer addresses to icmp_error_translate(). A quote needs no more than eight
+ * bytes of its TCP, UDP or SCTP header; the checksum need not be among them. That of SCTP is
+ * unchanged: the CRC of a whole packet can't be verified for a part of it, and no receiver checks
  * it.
  */
 #pragma once
 
 #include "bpf/packet/icmp.h"
 
-/* Where things are in the frame. */
+/* Offsets in the frame. */
 struct icmp_error {
     struct icmp_upper outer; /* .offset: of the ICMP header */
     struct icmp_upper inner; /* .offset: of the quoted TCP, UDP or SCTP header */
@@ -58,7 +58,10 @@ static __always_inline int icmp_load_addresses(struct __sk_buff *skb, __u32 ip, 
            bpf_skb_load_bytes(skb, ip + 16, &ret_dst->words[3], 4);
 }
 
-/* One, and the tuple of the quoted packet, if the frame is an ICMP error about one with ports. */
+/*
+ * Returns one, and the tuple of the quoted packet, if the frame is an ICMP error about a packet
+ * with ports.
+ */
 __noinline int parse_icmp_error(struct __sk_buff *skb, struct nat_tuple *ret_inner)
 {
     struct icmp_error error = {};
@@ -84,7 +87,7 @@ __noinline int icmp_adjust_at(struct __sk_buff *skb, __u32 offset, __u32 change)
     return bpf_skb_store_bytes(skb, offset, &field, sizeof(field), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
-/* Writes the addresses of an IP header; the IPv4 header's checksum follows by `change`. */
+/* Writes the addresses of an IP header; the IPv4 header's checksum is updated by `change`. */
 __noinline int icmp_store_addresses(struct __sk_buff *skb, __u32 ip, const struct nat_addr *src,
                                     const struct nat_addr *dst, __u64 version_change)
 {
@@ -99,9 +102,9 @@ __noinline int icmp_store_addresses(struct __sk_buff *skb, __u32 ip, const struc
 }
 
 /*
- * The quoted checksum follows; returns by how much the sum of the quoted TCP or UDP grows, ports
+ * Updates the quoted checksum; returns by how much the sum of the quoted TCP or UDP grows, ports
  * (by `ports`) included. A UDP checksum of zero is none and stays, and SCTP's stays as well. If the
- * packet's checksum is yet to be completed, it is one of our own answers on its way over a veth:
+ * packet's checksum is yet to be completed, it is one of our own answers on its path over a veth:
  * see icmp_half().
  */
 __noinline __s64 icmp_adjust_quoted(struct __sk_buff *skb, const struct icmp_error *error,
@@ -133,8 +136,8 @@ __noinline __s64 icmp_adjust_quoted(struct __sk_buff *skb, const struct icmp_err
 }
 
 /*
- * Gives an ICMP error, whose own header is at `offset`, another receiver of the same family.
- * Negative: the packet is spoilt.
+ * Changes the receiver of an ICMP error, whose header is at `offset`, to another of the same
+ * family. Negative: the packet is spoilt.
  */
 __noinline int icmp_error_readdress(struct __sk_buff *skb, __u32 offset,
                                     const struct nat_addr *from, const struct nat_addr *to)
@@ -156,9 +159,9 @@ __noinline int icmp_error_readdress(struct __sk_buff *skb, __u32 offset,
 }
 
 /*
- * For a frame that parse_icmp_error() took, and whose quote is `inner_from`: makes that `inner_to`
- * and writes the outer addresses. All checksums are kept right (wrong ones wrong). Negative: the
- * packet is spoilt and must be dropped.
+ * For a frame that parse_icmp_error() accepted, and whose quote is `inner_from`: changes the quote
+ * to `inner_to` and writes the outer addresses. All checksums stay valid (invalid ones invalid).
+ * Negative: the packet is spoilt and must be dropped.
  */
 __noinline int icmp_error_translate(struct __sk_buff *skb, const struct nat_tuple *inner_from,
                                     const struct nat_tuple *inner_to,

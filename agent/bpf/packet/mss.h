@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * TCP's maximum segment size, lowered to what fits through a tunnel: each side of a connection
- * tells the other with its SYN how large segments may be (RFC 9293, section 3.7.1).
+ * announces in its SYN how large segments may be (RFC 9293, section 3.7.1).
  */
 #pragma once
 
 #include "bpf/packet/parse.h"
 
 enum {
-    MSS_OPTIONS = 10, /* options that are walked over */
+    MSS_OPTIONS = 10, /* maximum number of options parsed */
     MSS_KIND = 2,
     MSS_LENGTH = 4,
-    MSS_LEAST = 88, /* as the kernel's TCP_MIN_MSS: nobody is made to send less */
+    MSS_LEAST = 88, /* as the kernel's TCP_MIN_MSS: the MSS is not lowered further */
 };
 
 ALWAYS_INLINE int is_syn(const struct packet *packet)
@@ -48,7 +48,7 @@ static __noinline int mss_clamp(struct __sk_buff *skb, const struct packet *pack
             __be16 lower = bpf_htons((__u16)most), from = option.value, to = lower;
             if (bpf_ntohs(from) <= most)
                 return 0;
-            if ((at + 2 - l4) & 1) { /* its bytes are halves of two words of the sum */
+            if ((at + 2 - l4) & 1) { /* its bytes belong to two words of the sum */
                 from = __builtin_bswap16(from);
                 to = __builtin_bswap16(to);
             }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads a packet's tuple. The packet belongs to no VLAN: a packet of one is for the program on the
- * VLAN's own device. A tag whose VLAN is 0 says no more than a priority (IEEE 802.1Q), and the
- * packet is this device's. A tag within that one is dropped: see is_tagged_twice().
+ * Reads a packet's tuple. The packet belongs to no VLAN: packets of a VLAN are processed by the
+ * program on the VLAN's own device. A tag with VLAN 0 carries only a priority (IEEE 802.1Q), and
+ * the packet belongs to this device. A tag within that one is dropped: see is_tagged_twice().
  */
 #pragma once
 
@@ -23,11 +23,11 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 /* Kept out of line: the six programs share its code, and its stack frame ends when it returns. */
 #define SUBPROGRAM    static __attribute__((noinline))
-/* The same, and checked by the verifier once, for any arguments: pointers may be NULL. */
+/* The same, but checked by the verifier once, for any arguments: pointers may be NULL. */
 #define GLOBAL        __attribute__((noinline))
 
 enum {
-    L4_OFFSET_MAX = 512, /* so long may IPv6 extension headers be */
+    L4_OFFSET_MAX = 512, /* maximum offset behind IPv6 extension headers */
     EXTENSIONS_MAX = 4,
     SCTP_HEADER = 12, /* ports, verification tag, checksum */
     SCTP_CHECKSUM = 8,
@@ -50,24 +50,24 @@ enum shape {
     SHAPE_ICMP,
     SHAPE_OTHER, /* another protocol */
     SHAPE_BAD,   /* cut short */
-    SHAPE_DEEP,  /* more IPv6 extension headers, or longer ones, than we walk over: no ports */
+    SHAPE_DEEP,  /* more IPv6 extension headers, or longer ones, than we parse: no ports */
 };
 
 struct packet {
-    struct nat_tuple tuple; /* ports 0 where there are none */
+    struct nat_tuple tuple; /* ports are 0 where there are none */
     __u32 l4;               /* offset of the transport header */
     __u32 fragment;         /* identification, as on the wire */
     __u8 family;            /* 4, 6 */
     __u8 shape;
     __u8 tcp;       /* TCP_* */
     __u8 hops;      /* TTL or hop limit */
-    __u8 hook;      /* enum nat_hook: where it is seen */
+    __u8 hook;      /* enum nat_hook: where it is processed */
     __u8 l4_size;   /* of the transport header, of TCP with options */
     __u8 cuttable;  /* routers may cut it into fragments: IPv4 without DF */
-    __u8 first;     /* a first fragment; one of ICMP has no other mark */
-    __u32 mtu;      /* of the way that it is too big for */
+    __u8 first;     /* a first fragment; for ICMP the only mark */
+    __u32 mtu;      /* of the route that it is too big for */
     __u32 seq, ack; /* TCP */
-    __u32 end;      /* TCP: the sequence number after it. Before ports are read: where it ends */
+    __u32 end; /* TCP: the sequence number after it. Before ports are parsed: the packet's end */
 };
 
 ALWAYS_INLINE void addr_from_v4(struct nat_addr *addr, __be32 v4)
@@ -79,9 +79,9 @@ ALWAYS_INLINE void addr_from_v4(struct nat_addr *addr, __be32 v4)
 }
 
 /*
- * By halves, though a packet's addresses may lie at odd words: machines with JIT compilers for BPF
- * read these as well, and where they do not, the verifier reckons with NET_IP_ALIGN, by which the
- * addresses lie behind an Ethernet header as they should.
+ * In halves, although a packet's addresses may be unaligned: machines with JIT compilers for BPF
+ * support unaligned reads, and where they do not, the verifier takes NET_IP_ALIGN into account, by
+ * which addresses behind an Ethernet header are aligned.
  */
 ALWAYS_INLINE void addr_from_v6(struct nat_addr *addr, const struct in6_addr *v6)
 {
@@ -111,7 +111,7 @@ ALWAYS_INLINE int packet_has(struct __sk_buff *skb, const void *end)
     return end <= (void *)(long)skb->data_end;
 }
 
-/* The transport header, by an offset whose bounds every kernel's verifier sees. */
+/* The transport header, at an offset whose bounds every kernel's verifier sees. */
 ALWAYS_INLINE void *packet_l4(struct __sk_buff *skb, __u32 l4)
 {
     barrier_var(l4);
@@ -120,8 +120,8 @@ ALWAYS_INLINE void *packet_l4(struct __sk_buff *skb, __u32 l4)
 
 /*
  * Makes the first `bytes` bytes directly readable. Pointers into the packet are invalid afterwards.
- * Never more than is read: what comes out of the first page of a large segment leaves the rest of
- * that page at an odd address, from where a receiver copies it more slowly.
+ * Never more than is read: bytes pulled out of the first page of a large segment leave the rest of
+ * that page unaligned, and a receiver copies it more slowly.
  */
 ALWAYS_INLINE void packet_pull(struct __sk_buff *skb, __u32 bytes)
 {
@@ -130,8 +130,8 @@ ALWAYS_INLINE void packet_pull(struct __sk_buff *skb, __u32 bytes)
     bpf_skb_pull_data(skb, bytes < skb->len ? bytes : skb->len);
 }
 
-/* Where a packet of a length ends, without the padding of short frames. 0: too long for its header.
- */
+/* The end of a packet of a given length, without the padding of short frames. 0: too long for its
+ * header. */
 ALWAYS_INLINE __u32 frame_end(struct __sk_buff *skb, __u32 length)
 {
     return length ? L3 + length : skb->len;
@@ -187,7 +187,7 @@ ALWAYS_INLINE int is_icmp(__u8 protocol)
     return protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6;
 }
 
-/* Whether the packet begins with an ICMP header, also as a first fragment. */
+/* Whether the packet begins with an ICMP header; also true for a first fragment. */
 ALWAYS_INLINE int has_icmp_head(const struct packet *packet)
 {
     return packet->shape == SHAPE_ICMP || (packet->first && is_icmp(packet->tuple.protocol));
@@ -227,7 +227,7 @@ ALWAYS_INLINE void parse_v4(struct __sk_buff *skb, struct packet *packet)
     }
 }
 
-/* Walks over at most EXTENSIONS_MAX extension headers. */
+/* Parses at most EXTENSIONS_MAX extension headers. */
 ALWAYS_INLINE void walk_extensions(struct __sk_buff *skb, struct packet *packet, __u8 next)
 {
     struct {
@@ -296,8 +296,8 @@ ALWAYS_INLINE int is_ip(struct __sk_buff *skb)
 }
 
 /*
- * Whether the packet belongs to this device. A priority alone is taken off at the way in, as the
- * stack does a moment later: the packet may leave past the stack, where nobody expects a tag.
+ * Whether the packet belongs to this device. A priority tag is removed at ingress, as the stack
+ * does a moment later: the packet may bypass the stack, and no receiver expects a tag then.
  */
 ALWAYS_INLINE int without_vlan(struct __sk_buff *skb, enum nat_hook hook)
 {
@@ -311,9 +311,9 @@ ALWAYS_INLINE int without_vlan(struct __sk_buff *skb, enum nat_hook hook)
 }
 
 /*
- * Whether a tag follows a priority tag. Linux takes off each of them, but only the first before the
- * programs of tc: they see no packet of IP, and the stack takes one for this device. No lawful
- * sender needs such frames.
+ * Whether a tag follows a priority tag. Linux removes each of them, but only the first before the
+ * tc programs: the programs see no IP packet, and the stack accepts one for this device. No
+ * legitimate sender needs such frames.
  */
 ALWAYS_INLINE int is_tagged_twice(struct __sk_buff *skb)
 {
@@ -321,7 +321,7 @@ ALWAYS_INLINE int is_tagged_twice(struct __sk_buff *skb)
            (skb->protocol == bpf_htons(ETH_P_8021Q) || skb->protocol == bpf_htons(ETH_P_8021AD));
 }
 
-/* What a transport header has at least. */
+/* The minimum size of a transport header. */
 ALWAYS_INLINE __u32 transport_size(__u8 protocol)
 {
     if (protocol == IPPROTO_TCP)

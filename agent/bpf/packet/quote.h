@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads the tuple of a packet that stands somewhere within another one: behind a FoU header, or
- * quoted by an ICMP error. With ICMP echo, the identifier is the port of the side that asks.
+ * Reads the tuple of a packet inside another one: behind a FoU header, or quoted by an ICMP error.
+ * For ICMP echo, the identifier is the port of the requesting side.
  */
 #pragma once
 
@@ -13,18 +13,18 @@ enum {
     ECHO4_REQUEST = 8,
     ECHO6_REQUEST = 128,
     ECHO6_REPLY = 129,
-    ECHO_ID = 4, /* where it is in the header */
+    ECHO_ID = 4, /* its offset in the header */
 };
 
 enum inner_shape {
-    INNER_NONE,  /* can't be read, or is of a protocol that egress does not know */
+    INNER_NONE,  /* can't be parsed, or is of a protocol that egress does not support */
     INNER_PORTS, /* with ports, a first fragment included */
     INNER_LATER, /* a later fragment: no ports */
     INNER_ERROR, /* an ICMP error: the tuple is that of the packet it quotes */
 };
 
-/* Whether an ICMP message asks or answers an echo, and who of the two has the identifier as its
- * port: 1, the sender; 2, the receiver; 0: it is something else. */
+/* Whether an ICMP message is an echo request or reply, and which side has the identifier as its
+ * port: 1, the sender; 2, the receiver; 0: it is another message. */
 ALWAYS_INLINE int echo_side(__u8 protocol, __u8 type)
 {
     if (protocol == IPPROTO_ICMP)
@@ -64,8 +64,8 @@ ALWAYS_INLINE int quote_head(struct __sk_buff *skb, __u32 ip, struct icmp_upper 
 }
 
 /*
- * Reads the packet at `ip`. Its own addresses go to `ret_tuple`, ports too; of an error,
- * `ret_quoted` is the tuple that it quotes. `ret_upper` is where its transport header is.
+ * Reads the packet at `ip`. Its own addresses are written to `ret_tuple`, ports too; of an error,
+ * `ret_quoted` is the tuple that it quotes. `ret_upper` is the offset of its transport header.
  */
 static __noinline int quote_read(struct __sk_buff *skb, __u32 ip, struct icmp_upper *ret_upper,
                                  struct nat_tuple *ret_tuple, struct nat_tuple *ret_quoted)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Refusals. The refused packet is turned, in place, into the ICMP error about itself, addressed to
- * its sender; the caller decides by which device it leaves. Packets that the kernel never answers
- * (ICMP errors, later fragments, multicast, broadcast, senders without an address) get no answer
- * here either.
+ * its sender; the caller selects the device by which it leaves. Packets that the kernel never
+ * answers (ICMP errors, later fragments, multicast, broadcast, senders without an address) are not
+ * answered here either.
  *
  * An error quotes as much as the kernel's do: up to 576 bytes of error in IPv4, 1280 in IPv6.
  * bpf_skb_change_tail() returns EINVAL if a quote would end before the checksum field of a
@@ -56,7 +56,7 @@ static __always_inline int answer_forbidden_type(const struct icmp_upper *upper,
     return type < 128 || type == 137; /* 137: redirect */
 }
 
-/* Whether the frame was for this host alone. */
+/* Whether the frame was addressed to this host alone. */
 static __always_inline int answer_frame(struct __sk_buff *skb)
 {
     return skb->pkt_type != PACKET_BROADCAST && skb->pkt_type != PACKET_MULTICAST &&
@@ -111,8 +111,8 @@ static __always_inline int answer_swap_macs(struct __sk_buff *skb)
     return bpf_skb_store_bytes(skb, 0, swapped, sizeof(swapped), 0) ? -1 : 0;
 }
 
-/* Sets the quoted checksum so that it does not matter whether it is completed later: icmp_half().
- */
+/* Sets the quoted checksum so that the error is valid whether or not it is completed later:
+ * icmp_half(). */
 static __always_inline int answer_settle(struct __sk_buff *skb, __u32 l4, __u32 end, __u8 protocol)
 {
     __u32 field = l4 + icmp_sum_offset(protocol);
@@ -131,7 +131,7 @@ static __always_inline int answer_settle(struct __sk_buff *skb, __u32 l4, __u32 
 }
 
 /*
- * Cuts the packet down to its quote of `quote` bytes and puts `room` zero bytes before it. `upper`
+ * Truncates the packet to its quote of `quote` bytes and puts `room` zero bytes before it. `upper`
  * describes the packet before that. Returns the sum of the quote, or a negative number on failure.
  */
 __noinline __s64 answer_make_room(struct __sk_buff *skb, const struct icmp_upper *upper,
@@ -163,7 +163,7 @@ static __noinline int answer4(struct __sk_buff *skb, const struct icmp_upper *up
     if (bpf_skb_load_bytes(skb, L3, ip, sizeof(*ip)) || !answer_addressed4(skb, ip))
         return -1;
     quote = skb->len - L3;
-    /* The rest is padding of a short frame. Big TCP, which hasn't any, has no length either. */
+    /* The rest is padding of a short frame. Big TCP, which has none, has no length either. */
     if (ip->tot_len && quote > bpf_ntohs(ip->tot_len))
         quote = bpf_ntohs(ip->tot_len);
     if (quote < sizeof(*ip))
@@ -179,7 +179,7 @@ static __noinline int answer4(struct __sk_buff *skb, const struct icmp_upper *up
     ip->daddr = source;
     ip->version = 4;
     ip->ihl = 5;
-    ip->tos = (ip->tos & 0x1e) | 0xc0; /* "internetwork control", as the kernel's errors */
+    ip->tos = (ip->tos & 0x1e) | 0xc0; /* "internetwork control", as in the kernel's errors */
     ip->tot_len = bpf_htons((__u16)(sizeof(answer) + quote));
     ip->id = (__be16)bpf_get_prandom_u32();
     ip->frag_off = 0;
@@ -237,8 +237,8 @@ static __noinline int answer6(struct __sk_buff *skb, const struct icmp_upper *up
 /*
  * Turns the frame in place into the error of `kind` (enum answer) to its sender, from the address
  * it was for, with the MAC addresses swapped, if it has any; `mtu` is for ANSWER_TOO_BIG. Returns
- * 0, or a negative number if the packet must not or can't be answered: it may be changed by then
- * and must be dropped.
+ * 0, or a negative number if the packet must not or can't be answered: it may have been changed and
+ * must be dropped.
  */
 __noinline int answer_with(struct __sk_buff *skb, __u32 kind, __u32 mtu)
 {

@@ -43,8 +43,8 @@ ALWAYS_INLINE int reset_head(struct __sk_buff *skb, const struct packet *packet)
     return bpf_skb_store_bytes(skb, L3, &ip, sizeof(ip), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
-/* Cuts off what is behind the reset. The kernel does not cut what has a tunnel's marks (encap.h):
- * then the rest is padding, as that of a short frame. */
+/* Truncates the packet behind the reset. The kernel does not truncate packets with a tunnel's marks
+ * (encap.h): then the rest is padding, as that of a short frame. */
 ALWAYS_INLINE int reset_cut(struct __sk_buff *skb, __u32 length)
 {
     long r = bpf_skb_change_tail(skb, length, 0);
@@ -52,8 +52,9 @@ ALWAYS_INLINE int reset_cut(struct __sk_buff *skb, __u32 length)
 }
 
 /*
- * Turns the packet into the reset of its sender's connection. Returns 0, or -1: it gets none (it is
- * a reset itself, or has IP options), and is to be dropped. The packet's tuple stays as it was.
+ * Turns the packet into the reset of its sender's connection. Returns 0, or -1: there is none (the
+ * packet is a reset itself, or has IP options), and the packet is to be dropped. The packet's tuple
+ * is unchanged.
  */
 static __noinline int reset_make(struct __sk_buff *skb, const struct packet *packet)
 {
@@ -84,7 +85,7 @@ static __noinline int reset_make(struct __sk_buff *skb, const struct packet *pac
     else
         sum = bpf_csum_diff(NULL, 0, (__be32 *)&packet->tuple.src, 32, (__u32)sum);
     if (partial) {
-        tcp.check = icmp_fold((__u32)sum); /* whoever completes it begins from there */
+        tcp.check = icmp_fold((__u32)sum); /* the checksum is completed from this value */
     } else {
         sum = bpf_csum_diff(NULL, 0, (__be32 *)&tcp, sizeof(tcp), (__u32)sum);
         tcp.check = (__u16)~icmp_fold((__u32)sum);

@@ -2,14 +2,14 @@
 /*
  * Where a packet's IP header begins: behind an Ethernet header, or at once.
  *
- * At tc a packet begins as its device has it. IP tunnels, WireGuard, tun and PPP have no header
- * before IP's (Linux, dev_is_mac_header_xmit()). For these the agent loads the programs a second
- * time, with L3 set to 0. The verifier takes L3 for the constant that it is, so nobody pays for a
- * choice.
+ * At tc a packet begins with the header of its device. IP tunnels, WireGuard, tun and PPP have no
+ * header before the IP header (Linux, dev_is_mac_header_xmit()). For these the agent loads the
+ * programs a second time, with L3 set to 0. The verifier treats L3 as a constant, so there is no
+ * runtime cost.
  *
- * The helpers that hand a packet to a device with Ethernet headers want one on it, and so does
- * bpf_redirect_neigh() for every device (net/core/filter.c): they drop it otherwise. head_put()
- * gives it one.
+ * The helpers that pass a packet to a device with Ethernet headers require an Ethernet header, and
+ * so does bpf_redirect_neigh() for every device (net/core/filter.c): they drop the packet
+ * otherwise. head_put() adds one.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ enum {
 const volatile __u32 L3 SEC(".rodata.start") = ETH_HLEN;
 
 /*
- * A packet without an Ethernet header gets one: zeros, and what kind of packet it is. Returns 0, or
+ * Adds an Ethernet header to a packet without one: zeros, and the packet's protocol. Returns 0, or
  * -1: there is no room. Pointers into the packet are invalid afterwards.
  */
 static __always_inline int head_put(struct __sk_buff *skb)

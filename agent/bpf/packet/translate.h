@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writes another tuple into a packet. The transport checksum is corrected by bpf_l4_csum_replace(),
- * which knows how far it is computed: with CHECKSUM_PARTIAL the field covers the addresses only,
- * with CHECKSUM_COMPLETE the skb's own sum must follow. All else is stored directly.
+ * which takes its state into account: with CHECKSUM_PARTIAL the field covers the addresses only,
+ * with CHECKSUM_COMPLETE the skb's own sum must be updated. Everything else is stored directly.
  *
- * SCTP's checksum covers its ports, and no addresses. It is a CRC of the whole packet, and stands
- * in the first fragment, where nobody knows yet how long the packet is: so the ports of a
- * fragmented packet can't be changed. A checksum of zero is left alone. The packet has none (RFC
- * 9653), or it is to be completed later (CHECKSUM_PARTIAL), by someone who takes the field for
- * zero. That a finished checksum happens to be zero, and is wrong then, is one packet in 2^32.
+ * SCTP's checksum covers its ports, and no addresses. It is a CRC of the whole packet, and is in
+ * the first fragment, where the length of the packet is not known yet: so the ports of a fragmented
+ * packet can't be changed. A checksum of zero is not changed. The packet has none (RFC 9653), or it
+ * is to be completed later (CHECKSUM_PARTIAL), by code that assumes zero in the field. A finished
+ * checksum is zero by chance, and becomes wrong, in one packet of 2^32.
  */
 #pragma once
 
@@ -47,7 +47,9 @@ ALWAYS_INLINE void mend_check16(__sum16 *check, __u64 diff)
     *check = (__u16)~sum;
 }
 
-/* The version of the running kernel as libbpf found it: a constant when the program is loaded. */
+/*
+ * The version of the running kernel as detected by libbpf: a constant when the program is loaded.
+ */
 extern int LINUX_KERNEL_VERSION __kconfig;
 
 enum {
@@ -57,9 +59,9 @@ enum {
 
 /*
  * Corrects the transport checksum at `check` by what addresses change. With CHECKSUM_COMPLETE the
- * helper takes the change out of the skb's sum, expecting the IPv4 header checksum to balance it.
- * IPv6 has none: the kernel is told so, or, where it does not know the flag, the change is added
- * back.
+ * helper subtracts the change from the skb's sum, since the IPv4 header checksum balances it. IPv6
+ * has none: a flag reports that to the kernel, or, where the kernel lacks the flag, the change is
+ * added back.
  */
 ALWAYS_INLINE int sum_addresses(struct __sk_buff *skb, __u8 family, __u32 check, __u64 diff,
                                 __u64 flags)
@@ -153,9 +155,9 @@ SUBPROGRAM int store_sctp_ports(struct __sk_buff *skb, const struct packet *pack
 }
 
 /*
- * Writes the tuple `to` into the packet; what was read of it stays in `packet`. Returns 0, or -1:
- * the packet may be half done, drop it. The function is global, so that the verifier checks it
- * once, not once for each state it is called in.
+ * Writes the tuple `to` into the packet; `packet` is unchanged. Returns 0, or -1: the packet may be
+ * half translated, drop it. The function is global, so that the verifier checks it once, not once
+ * for each state it is called in.
  */
 __noinline int translate(struct __sk_buff *skb, const struct packet *packet,
                          const struct nat_tuple *to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tuples as values, and the time by which flows are told apart. */
+/* Tuples as values, and the clock for the ages of flows. */
 #pragma once
 
 #include "bpf/packet/parse.h"
@@ -9,13 +9,15 @@ ALWAYS_INLINE __u32 now_s(void)
     return (__u32)(bpf_ktime_get_coarse_ns() / 1000000000ull);
 }
 
-/* The jiffy in which the kernel was asked for the time last, and what it said. */
+/* The jiffy of the last query of the kernel's clock, and its result. */
 struct clock {
     __u64 tick;
     __u32 s;
 };
 
-/* now_s() for each packet: the kernel is asked once a jiffy. It has that number at hand. */
+/*
+ * now_s() for each packet: the clock is queried once per jiffy. The jiffy itself is cheap to read.
+ */
 ALWAYS_INLINE __u32 clock_s(struct clock *clock)
 {
     __u64 tick = bpf_jiffies64();

@@ -4,10 +4,10 @@
  *
  * bpf_fib_lookup() gives the next hop and checks the MTU of the device; packets that the device
  * will segment pass that check. bpf_redirect_neigh(), which sends (send.h), resolves the neighbour.
- * So a route whose neighbour is not known yet is as good as one whose neighbour is.
+ * So a route whose neighbour is not resolved yet is usable as well.
  *
- * Nothing on that way cuts a packet into fragments: a device drops what is larger than its MTU. So
- * a packet that may be cut is handed to the stack for it (hand.h).
+ * Nothing on that path fragments a packet: a device drops packets larger than its MTU. So a packet
+ * that may be fragmented is passed to the stack for that (delivery.h).
  */
 #pragma once
 
@@ -18,13 +18,13 @@ enum {
     AF_INET_ = 2,
     AF_INET6_ = 10,
     GSO_BY_FRAGS = 0xffff,
-    NEXT_HOP_FRAGMENT = 68, /* a size that every way takes (RFC 791) */
+    NEXT_HOP_FRAGMENT = 68, /* a size that every path takes (RFC 791) */
 };
 
 /*
  * The size that the route's MTU limits, as in ip_forward(): bytes from the IP header on, of the
- * packet, or of one segment if the device will segment it. SCTP's segments are of many sizes, which
- * nobody tells; who made them knew the way's MTU.
+ * packet, or of one segment if the device will segment it. SCTP's segments have various sizes,
+ * which are not available here; their sender took the path MTU into account.
  */
 ALWAYS_INLINE __u16 next_hop_size(struct __sk_buff *skb, const struct packet *packet)
 {
@@ -38,13 +38,13 @@ ALWAYS_INLINE __u16 next_hop_size(struct __sk_buff *skb, const struct packet *pa
 
 struct next_hop {
     struct bpf_fib_lookup fib;
-    __u32 answer;     /* 0, or why there is no way: BPF_FIB_LKUP_RET_*; also that it is too big */
-    __u32 unresolved; /* the next hop's address is not known yet */
-    __u32 cut;        /* the packet is larger than the way's MTU, and is to be cut */
-    __u32 turned;     /* it is the way back; see egress_next_hop.h */
+    __u32 answer;     /* 0, or why there is no route: BPF_FIB_LKUP_RET_*; also if it is too big */
+    __u32 unresolved; /* the next hop's neighbour entry is not resolved yet */
+    __u32 cut;        /* the packet is larger than the route's MTU, and is to be fragmented */
+    __u32 turned;     /* it is the route back; see egress_next_hop.h */
 };
 
-/* Asks the kernel for its route; what it says goes to `way`. */
+/* Looks up the kernel's route; the result is written to `next_hop`. */
 ALWAYS_INLINE __u32 next_hop_settle(struct __sk_buff *skb, struct next_hop *next_hop)
 {
     struct bpf_fib_lookup *fib = &next_hop->fib;
@@ -56,8 +56,8 @@ ALWAYS_INLINE __u32 next_hop_settle(struct __sk_buff *skb, struct next_hop *next
 
 /*
  * The kernel's route from `src` to `dst` for `size` bytes that come in by `in`, or, of
- * next_hop_ask(), as the packet does. Returns way->answer: not 0 if they do not fit
- * (BPF_FIB_LKUP_RET_FRAG_NEEDED): then fib.mtu_result is what does.
+ * next_hop_ask(), as the packet does. Returns next_hop->answer: not 0 if they do not fit
+ * (BPF_FIB_LKUP_RET_FRAG_NEEDED): then fib.mtu_result is the MTU.
  */
 ALWAYS_INLINE __u32 next_hop_ask_from(struct __sk_buff *skb, __u32 in, __u8 family, __u16 size,
                                       const struct nat_addr *src, const struct nat_addr *dst,
@@ -88,8 +88,8 @@ ALWAYS_INLINE __u32 next_hop_ask(struct __sk_buff *skb, __u8 family, __u16 size,
 }
 
 /*
- * How large a packet may be on the way from `src` to `dst`; 0: there is none. The kernel says so of
- * a packet that is too large, even if it does not know the neighbour yet. `room` is overwritten.
+ * The MTU of the route from `src` to `dst`; 0: there is none. The kernel reports it for a packet
+ * that is too large, even if the neighbour is not resolved yet. `room` is overwritten.
  */
 ALWAYS_INLINE __u32 next_hop_mtu(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
                                  const struct nat_addr *dst, struct next_hop *room)
@@ -100,8 +100,8 @@ ALWAYS_INLINE __u32 next_hop_mtu(struct __sk_buff *skb, __u8 family, const struc
     return answer ? 0 : 0xffff;
 }
 
-/* A packet that is too large for the way that was found, and that may be cut, goes as its
- * fragments do. Returns way->answer. */
+/* For a packet that is too large for the route that was found, and that may be fragmented: looks up
+ * the route for its fragments. Returns next_hop->answer. */
 ALWAYS_INLINE __u32 next_hop_cut(struct __sk_buff *skb, const struct packet *packet,
                                  struct next_hop *next_hop)
 {
@@ -112,7 +112,10 @@ ALWAYS_INLINE __u32 next_hop_cut(struct __sk_buff *skb, const struct packet *pac
     return next_hop_settle(skb, next_hop);
 }
 
-/* Finds the way of a packet from `src` to `dst`. Returns way->answer: 0 also if it is to be cut. */
+/*
+ * Finds the next hop of a packet from `src` to `dst`. Returns next_hop->answer: 0 also if the
+ * packet is to be fragmented.
+ */
 ALWAYS_INLINE __u32 next_hop_find(struct __sk_buff *skb, const struct packet *packet,
                                   const struct nat_addr *src, const struct nat_addr *dst,
                                   struct next_hop *next_hop)
@@ -122,8 +125,8 @@ ALWAYS_INLINE __u32 next_hop_find(struct __sk_buff *skb, const struct packet *pa
 }
 
 /*
- * Sends the packet by its way. `routed`: its route says where it goes, and no next hop is given, as
- * tunnels want it that have no fixed other end.
+ * Sends the packet to its next hop. `routed`: the device takes the next hop from the packet's
+ * route, and none is passed, as tunnels without a fixed remote endpoint require.
  */
 ALWAYS_INLINE int next_hop_redirect(const struct next_hop *next_hop, int routed)
 {
@@ -138,7 +141,7 @@ ALWAYS_INLINE int next_hop_redirect(const struct next_hop *next_hop, int routed)
     return (int)bpf_redirect_neigh(fib->ifindex, &hop, sizeof(hop), 0);
 }
 
-/* Lets another device of this node receive the packet. `mac`: the device's; NULL: lo's zeros. */
+/* Has another device of this node receive the packet. `mac`: the device's; NULL: lo's zeros. */
 ALWAYS_INLINE int next_hop_receive(struct __sk_buff *skb, __u32 ifindex, const __u8 *mac)
 {
     if (head_put(skb) < 0)

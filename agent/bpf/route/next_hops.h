@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's routes (way.h) that were asked for within this tick of its clock, per CPU.
+ * A cache of the kernel's routes (next_hop.h) that were looked up within this tick of its clock,
+ * per CPU.
  *
- * bpf_fib_lookup() is the dearest thing that an established flow's packet costs, most of all in
- * IPv6, and a flow's packets come in bursts. So its answer holds for a jiffy: 1 to 10 ms, as
- * CONFIG_HZ has it. A route that is withdrawn is followed that much longer, as by what is on the
- * wire already. Not so for the twins: an agent that has just heard of a change is to hear what
- * holds now. They ask the kernel itself (way.h), or have the answer forgotten first.
+ * bpf_fib_lookup() is the most expensive operation for a packet of an established flow, most of all
+ * in IPv6, and a flow's packets arrive in bursts. So its result is cached for a jiffy: 1 to 10 ms,
+ * depending on CONFIG_HZ. A withdrawn route stays in use for that time, as with packets that are
+ * already on the wire. The twins must not use stale results: an agent that has just been notified
+ * of a change has to see the present state. They query the kernel directly (next_hop.h), or
+ * invalidate the entry first.
  *
- * Kept is that there is a way, with its MTU (which the kernel has told since Linux 5.12), and that
- * forwarding is off, which a gateway in a pod hears of each packet (egress_next_hop.h). Two flows
- * that share a slot lose time and nothing else.
+ * The cache stores that a route exists, with its MTU (which the kernel returns since Linux 5.12),
+ * and that forwarding is off, which is the result for every packet of a gateway in a pod
+ * (egress_next_hop.h). Two flows that share a slot lose time and nothing else.
  */
 #pragma once
 
@@ -43,7 +45,7 @@ ALWAYS_INLINE struct next_hops_known *next_hops_slot(const struct nat_addr *src,
     return bpf_map_lookup_elem(&next_hops, &slot);
 }
 
-/* Whether it is the way for that question, asked within `tick`. */
+/* Whether the entry is for this lookup, made within `tick`. */
 ALWAYS_INLINE int next_hops_is(const struct next_hops_known *known, __u64 tick, __u32 in,
                                __u8 family, const struct nat_addr *src, const struct nat_addr *dst)
 {
@@ -52,7 +54,7 @@ ALWAYS_INLINE int next_hops_is(const struct next_hops_known *known, __u64 tick, 
            known->dst.halves[0] == dst->halves[0] && known->dst.halves[1] == dst->halves[1];
 }
 
-/* The next who asks on this CPU for the way from `src` to `dst` asks the kernel. */
+/* Invalidates the entry: the next lookup on this CPU from `src` to `dst` queries the kernel. */
 ALWAYS_INLINE void next_hops_forget(const struct nat_addr *src, const struct nat_addr *dst)
 {
     struct next_hops_known *known = next_hops_slot(src, dst);
@@ -60,7 +62,7 @@ ALWAYS_INLINE void next_hops_forget(const struct nat_addr *src, const struct nat
         known->tick = 0;
 }
 
-/* As next_hop_ask(). */
+/* The same as next_hop_ask(). */
 ALWAYS_INLINE __u32 next_hops_ask(struct __sk_buff *skb, __u8 family, __u16 size,
                                   const struct nat_addr *src, const struct nat_addr *dst,
                                   struct next_hop *next_hop)
@@ -87,7 +89,7 @@ ALWAYS_INLINE __u32 next_hops_ask(struct __sk_buff *skb, __u8 family, __u16 size
     return answer;
 }
 
-/* As next_hop_find(). */
+/* The same as next_hop_find(). */
 ALWAYS_INLINE __u32 next_hops_find(struct __sk_buff *skb, const struct packet *packet,
                                    const struct nat_addr *src, const struct nat_addr *dst,
                                    struct next_hop *next_hop)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What becomes of a new flow. choose() finds the frontend that the packet is for, asks whether the
- * source may use it, takes the outcome that the planner chose for this kind of source, and picks
- * one endpoint of the set. It only reads maps; the caller that goes on to make the flow writes down
- * the client's affinity by remember().
+ * The decision on a new flow. choose() finds the frontend of the packet, checks whether the source
+ * may use it, takes the outcome that the planner set for this kind of source, and picks one
+ * endpoint of the set. It only reads maps; a caller that makes the flow stores the client's
+ * affinity by remember().
  */
 #pragma once
 
@@ -26,7 +26,7 @@ struct verdict {
 };
 
 enum {
-    CHOICES = 6, /* tries to find an endpoint of a Service that switches all the time */
+    CHOICES = 6, /* attempts to find an endpoint of a Service that switches all the time */
     AFFINITY_TRIES = 8,
     HALVINGS = 25, /* until one slot is left: endpoint ids have 24 bits */
 };
@@ -36,7 +36,7 @@ ALWAYS_INLINE const struct nat_frontend_value *frontend_find(const struct nat_ad
 {
     struct nat_frontend_key key = { .addr = *addr, .port = port, .protocol = protocol };
     const struct nat_frontend_value *value = bpf_map_lookup_elem(&frontends, &key);
-    if (value && value->check != nat_frontend_check(&key)) /* given to another key just now */
+    if (value && value->check != nat_frontend_check(&key)) /* just assigned to another key */
         value = bpf_map_lookup_elem(&frontends, &key);
     return value;
 }
@@ -74,7 +74,7 @@ ALWAYS_INLINE int source_admitted(const struct packet *packet, __u32 service, __
     return found && (!four || *found >= 32 + 96);
 }
 
-/* Takes the endpoint if it still has that generation. Returns 0 if it is gone. */
+/* Takes the endpoint if its generation is still the same. Returns 0 if it is gone. */
 ALWAYS_INLINE int take_endpoint(__u32 id, __u32 generation, struct verdict *verdict)
 {
     const struct nat_endpoint_value *endpoint = endpoint_at(id);
@@ -125,7 +125,7 @@ ALWAYS_INLINE union affinity_age affinity_age_now(const struct nat_affinity_key 
     };
 }
 
-/* Reads the age first: a choice that is made in between shows by its later round. */
+/* Reads the age first: a choice that is made in between is recognized by its later round. */
 ALWAYS_INLINE void affinity_read(const struct nat_affinity_value *entry,
                                  union affinity_choice *ret_choice, union affinity_age *ret_age)
 {
@@ -134,8 +134,8 @@ ALWAYS_INLINE void affinity_read(const struct nat_affinity_value *entry,
 }
 
 /*
- * Whether a set of a port has an endpoint in this life of it. `at`: the port's index in "ports". An
- * endpoint does not know the sets that it is in, since several ports may have it.
+ * Whether a set of a port has an endpoint with this generation. `at`: the port's index in "ports".
+ * An endpoint does not record its sets, since several ports may have it.
  */
 GLOBAL int set_has(__u32 at, __u32 kind, __u32 endpoint, __u32 generation)
 {
@@ -162,7 +162,7 @@ GLOBAL int set_has(__u32 at, __u32 kind, __u32 endpoint, __u32 generation)
     return 0;
 }
 
-/* Takes the endpoint that the client had last, if it is still in the set and not too long ago. */
+/* Takes the client's last endpoint, if it is still in the set and the timeout has not passed. */
 ALWAYS_INLINE int take_remembered(union affinity_choice choice, union affinity_age age,
                                   union affinity_age now, struct verdict *verdict)
 {
@@ -174,8 +174,7 @@ ALWAYS_INLINE int take_remembered(union affinity_choice choice, union affinity_a
     return take_endpoint(choice.endpoint, choice.generation, verdict);
 }
 
-/* Takes the endpoint that the client had last by this set, or else by the other: it may be in both.
- */
+/* Takes the client's last endpoint in this set, or else in the other: it may be in both. */
 ALWAYS_INLINE int take_last(const struct packet *packet, struct verdict *verdict)
 {
     struct nat_affinity_key key = affinity_key(packet, verdict);
@@ -195,7 +194,7 @@ ALWAYS_INLINE int take_last(const struct packet *packet, struct verdict *verdict
 }
 
 /* Takes an endpoint of the set: at random if `pick` is 0, else the n-th, from 1. Skips a slot whose
- * endpoint has just gone. */
+ * endpoint was just deleted. */
 ALWAYS_INLINE int take_any(__u64 set, __u32 pick, struct verdict *verdict)
 {
     __u32 first = set >> 32, count = (__u32)set;
@@ -231,7 +230,7 @@ ALWAYS_INLINE void see_hairpin(const struct packet *packet, struct verdict *verd
 
 /*
  * Applies the outcome for this kind of frontend and origin, and picks an endpoint. Returns 0, or <
- * 0 if the set has no living endpoint left.
+ * 0 if the set has no live endpoint left.
  */
 GLOBAL int choose_endpoint(const struct packet *packet, __u64 word, __u32 kind, __u32 pick,
                            struct verdict *verdict)
@@ -321,12 +320,12 @@ ALWAYS_INLINE int affinity_swap(void *word, __u64 from, __u64 to)
 }
 
 /*
- * Writes down where the client is sent from now on; every new flow restarts the timeout. When
- * several CPUs judge first packets of one client at once, one choice is written down and the others
- * follow it. An entry is inserted only where there is none. A choice that no longer holds is
+ * Stores the client's endpoint for the following flows; every new flow restarts the timeout. When
+ * several CPUs judge first packets of one client at the same time, one choice is stored and the
+ * others follow it. An entry is inserted only where there is none. A choice that no longer holds is
  * replaced by one compare-and-swap, which begins a round; the age is then brought to the same round
- * by the first CPU that gets there, and until then every CPU takes the choice for new. Nothing is
- * ever taken back, and words of different rounds differ even if they name the same endpoint.
+ * by the first CPU that gets there, and until then every CPU treats the choice as new. Nothing is
+ * ever reverted, and words of different rounds differ even if they name the same endpoint.
  */
 GLOBAL int remember(const struct packet *packet, struct verdict *verdict)
 {
@@ -335,7 +334,7 @@ GLOBAL int remember(const struct packet *packet, struct verdict *verdict)
     struct nat_affinity_key key = affinity_key(packet, verdict);
     union affinity_age now = affinity_age_now(&key), age;
     union affinity_choice choice;
-    /* clang 13 keeps the counter on the stack, where the verifier follows 64 bits but not 32. */
+    /* clang 13 keeps the counter on the stack, where the verifier tracks 64 bits but not 32. */
     for (__u64 i = 0; i < AFFINITY_TRIES; i++) {
         struct nat_affinity_value *found = bpf_map_lookup_elem(&affinity, &key);
         union affinity_choice own = {
@@ -351,7 +350,7 @@ GLOBAL int remember(const struct packet *packet, struct verdict *verdict)
         }
         affinity_read(found, &choice, &age);
         now.round = choice.round;
-        if (age.check != now.check) /* given to another key just now */
+        if (age.check != now.check) /* just assigned to another key */
             continue;
         if (age.round != choice.round) {
             affinity_swap(&found->age, age.word, now.word);

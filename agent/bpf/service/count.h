@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the program writes for people to read: counters of each service, and the last refusals. */
+/* What the program writes for display: counters of each service, and the last refusals. */
 #pragma once
 
 #include "bpf/packet/parse.h"
@@ -41,7 +41,7 @@ ALWAYS_INLINE void count_flow(__u32 service)
         counter_add(&counter->flows, 1);
 }
 
-/* Counts a refused packet of a service; 0: of no Service. */
+/* Counts a refused packet of a service; 0: of no service. */
 SUBPROGRAM int count_refusal(struct __sk_buff *skb, const struct packet *packet, __u32 service,
                              __u32 cause)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Most packets are not ours. The filter says so after three words read: see "filter" in abi.h. It
- * may wrongly say yes, but never wrongly no. Besides, which addresses are pods', and which are
- * ClusterIPs'.
+ * Most packets are not ours. The filter detects that by reading three words: see "filter" in abi.h.
+ * It has false positives, but no false negatives. This file also determines which addresses belong
+ * to pods, and which are ClusterIPs.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ ALWAYS_INLINE const struct nat_control *control_get(void)
 }
 
 /*
- * The filter as one packet sees it: the half in force. It is found once for all questions about a
- * packet. Its length is a constant to the verifier, which so sees that no word lies outside.
+ * The filter for one packet: the half in force. It is looked up once for all checks of a packet.
+ * Its length is a constant to the verifier, which proves by it that no word lies outside.
  */
 struct sieve {
     const __u64 *words; /* NULL: there is none */
@@ -66,7 +66,7 @@ enum source {
     SOURCE_UNKNOWN, /* no pod network of the family is known */
 };
 
-/* Whose address the packet's source is. */
+/* The kind of the packet's source address. */
 ALWAYS_INLINE __u32 source_of(const struct nat_control *control, const struct packet *packet)
 {
     int known = 0, four = packet->family == 4;
@@ -82,8 +82,7 @@ ALWAYS_INLINE __u32 source_of(const struct nat_control *control, const struct pa
     return known ? SOURCE_OTHER : SOURCE_UNKNOWN;
 }
 
-/* Whether a pod sends the packet: where no pod network is known, by the interface that it came in
- * by. */
+/* Whether a pod sends the packet: where no pod network is known, by its input interface. */
 ALWAYS_INLINE int is_from_pod(const struct packet *packet, __u32 source)
 {
     return source == SOURCE_POD || (source == SOURCE_UNKNOWN && packet->hook == NAT_HOOK_POD_IN);
@@ -106,7 +105,7 @@ ALWAYS_INLINE int may_be_reply(const struct nat_control *control, const struct p
     return filter_has(control, &packet->tuple.src, packet->tuple.sport);
 }
 
-/* Whether what goes there may be for a service, or straight to an endpoint. */
+/* Whether the destination may be a service, or an endpoint directly. */
 ALWAYS_INLINE int filter_wants(const struct nat_control *control, const struct nat_addr *dst,
                                __be16 dport)
 {

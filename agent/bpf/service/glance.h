@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A glance at what comes in. Most packets are for no Service, and for these the program is done
- * after the addresses and ports: it asks the filter before it reads anything else, and keeps
- * nothing of them. handle() (nat.bpf.c) reads every other packet from its beginning.
+ * A quick check of incoming packets. Most packets are for no Service, and for these the program is
+ * done after the addresses and ports: it queries the filter before it reads anything else, and
+ * stores nothing of them. handle() (nat.bpf.c) parses every other packet from its beginning.
  *
- * The glance only knows whole TCP and UDP packets without options, extension headers or a tag,
- * whose first bytes can be read as they lie there. Of others it says nothing.
+ * The check only handles whole TCP and UDP packets without options, extension headers or a tag,
+ * whose first bytes are directly readable. For others it makes no decision.
  */
 #pragma once
 
 #include "bpf/service/filter.h"
 
 enum glance {
-    GLANCE_UNKNOWN, /* it can't be told by a glance */
+    GLANCE_UNKNOWN, /* not decided by this check */
     GLANCE_MAYBE,   /* the filter has it: it may be a request or a reply */
     GLANCE_NOT_OURS,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How often somebody may be answered by an ICMP error (reject.h). */
+/* Rate limit of ICMP errors per receiver (reject.h). */
 #pragma once
 
 #include "bpf/service/maps.h"
@@ -10,8 +10,8 @@ enum { ANSWER_BURST = 6 };
  * The kernel's limit for one receiver of errors, as in inet_peer_xrlim_allow(): credit grows with
  * time up to ANSWER_BURST intervals, and an error costs one interval. The map has the moment at
  * which the credit was zero, so the credit is the time since then. It is negative on a CPU that was
- * held up after it had read the clock. CPUs that race may be charged less than they should be, as
- * in the kernel. The node's own packets have no limit: the kernel has none on loopback.
+ * delayed after it had read the clock. Concurrent CPUs may charge less than they should, as in the
+ * kernel. The node's own packets have no limit: the kernel has none on loopback.
  */
 static __always_inline int may_answer(const struct nat_control *control,
                                       const struct nat_addr *source, int family)

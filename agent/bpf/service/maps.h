@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The maps; abi.h says what is in them, and has the list of them. Sizes here are the defaults of
- * services.maps: the agent sets others before it loads the programs, and pins the maps.
+ * The maps; abi.h describes their contents, and lists them. Sizes here are the defaults of
+ * services.maps: the agent sets the configured ones before it loads the programs, and pins the
+ * maps.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The mark of packets to opened ports (services.firewall, mode mark). Netfilter sees them only
- * after their destination is another one, so the table of nftables can't know them; the mark tells
- * the host's chains. Each packet is looked up as it came, so that a change of the settings holds
- * for flows that are there. Without a mark this costs one word of "control".
+ * The mark of packets to opened ports (services.firewall, mode mark). Netfilter sees these packets
+ * only after their destination is translated, so an nftables table can't match them; the host's
+ * chains match the mark. Each packet is looked up with its original destination, so that a change
+ * of the settings applies to existing flows. Without a mark this costs one word of "control".
  */
 #pragma once
 
