@@ -6,11 +6,11 @@
  * behind the NAT program, which has handled packets to Services. A third one is on uplinks, where
  * unknown pods are held.
  *
- *   client_in    ingress: what the pod sends. A packet for a gateway gets outer headers from the
+ *   client_in    ingress: packets from the pod. A packet for a gateway gets outer headers from the
  *                pod's address to the gateway's (encap.h).
- *   client_out   egress: what the pod gets. The answers of gateways lose their outer headers.
- *   client_guard egress of uplinks: holds what comes from interfaces that are so new that no
- *                client_in is there yet.
+ *   client_out   egress: packets to the pod. Replies of gateways are decapsulated.
+ *   client_guard egress of uplinks: holds packets from interfaces that are so new that no
+ *                client_in is attached yet.
  *
  * A packet with a pod's source is accepted only from the pod's own interface (egress_by.h), also if
  * the pod has encapsulated it; and no other pod can send replies of a gateway.

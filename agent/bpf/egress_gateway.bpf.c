@@ -59,7 +59,7 @@ GLOBAL int begin_egress(struct __sk_buff *skb, __u32 client)
     if (packet->tuple.protocol == IPPROTO_TCP && !is_opening(packet))
         return STEP_RESET;
     if (is_icmp(packet->tuple.protocol) && !packet->tuple.sport)
-        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_PROTOCOL); /* answers nobody */
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_PROTOCOL); /* not answered */
     if (!client_may_have(client))
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_DESTINATION);
     if (settings->flags & EGRESS_NO_NEW_FLOWS)

@@ -4,9 +4,9 @@
  * another, or is dropped on the path. apply/nat/proof/passage.c drives both programs.
  *
  *   passage_send   is run by BPF_PROG_TEST_RUN; puts its packet into the ingress of an interface,
- *                  as if it had come in there
- *   passage_catch  stands at the egress of another one for that moment; counts the packet, and
- *                  drops it, so that nobody ever receives it
+ *                  as if it had entered there
+ *   passage_catch  is attached to the egress of another one for that time; counts the packet,
+ *                  and drops it, so that no host receives it
  *
  * The packet is a SYN with an unpredictable sequence number, or a UDP datagram with that number as
  * its data. passage_catch passes all other packets.

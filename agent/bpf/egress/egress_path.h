@@ -38,7 +38,7 @@ SUBPROGRAM __u32 path_narrow(const struct nat_addr *peer, __u32 mtu)
     return path->mtu < mtu ? path->mtu : mtu;
 }
 
-/* The largest outer packet, if `size` bytes were too large for the route that was looked up. */
+/* The largest outer packet on the route that was looked up for `size` bytes. */
 ALWAYS_INLINE __u32 path_limit(const struct next_hop *next_hop, __u8 family,
                                const struct nat_addr *peer, __u32 size)
 {

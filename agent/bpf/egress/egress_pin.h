@@ -55,8 +55,7 @@ enum pinned {
 };
 
 /*
- * For a flow that began outside: processes the pod's packet, a reply or an error that no socket
- * listens.
+ * For a flow that began outside: processes the pod's packet, a reply or an ICMP error.
  */
 ALWAYS_INLINE int pin_answered(struct room *room, struct egress_pin *found, __u32 now)
 {

@@ -16,18 +16,19 @@
  * fou_room() fit the path MTU. Other kinds of GSO are refused (ENOTSUPP). Decapsulation needs
  * FIXED_GSO as well: otherwise segments would grow, and the last of them be lost.
  *
- * Up to Linux 6.18 at least, unwrapping leaves marks: skb->encapsulation, and the tunnel's bit in
- * the GSO type. Packets have them that came uncut over a veth from who has wrapped them, or were
- * put together for a socket of fou's; what a network card receives has none. With them
- * - TCP arrives, and is cut up well by devices that leave this to the kernel. A device that cuts
- *   up tunnels' packets itself, or completes checksums in them, looks for an inner header;
- * - UDP packets of many segments are lost wherever they are cut up: fou_take() refuses them
- *   (EOPNOTSUPP). They come through if the device between has to have them cut up by the kernel
- *   (tx-udp_tnl-segmentation off), and uncut if they are wrapped by fou_put_unmarked(). Only
- *   bpf_redirect_peer() brings these across: every other way out looks for the marks;
- * - bpf_skb_change_tail() refuses them (ENOTSUPP): no ICMP error can be made of them, and a reset
- *   keeps the rest of the packet behind it as padding;
- * - they can be wrapped again (EALREADY) if they are of one segment, without the flags.
+ * Up to Linux 6.18 at least, decapsulation leaves marks: skb->encapsulation, and the tunnel's bit
+ * in the GSO type. Packets have them that came over a veth without segmentation from the host that
+ * encapsulated them, or that were merged for a socket of fou; packets from a network card have
+ * none. With these marks
+ * - TCP arrives, and is segmented correctly by devices that leave this to the kernel. A device that
+ *   segments tunnels' packets itself, or completes checksums in them, expects an inner header;
+ * - UDP packets of many segments are lost wherever they are segmented: fou_take() refuses them
+ *   (EOPNOTSUPP). They arrive if the device in between has the kernel segment them
+ *   (tx-udp_tnl-segmentation off), and unsegmented if fou_put_unmarked() encapsulates them. Only
+ *   bpf_redirect_peer() delivers these: every other output path checks for the marks;
+ * - bpf_skb_change_tail() refuses them (ENOTSUPP): they can't be turned into ICMP errors, and a
+ *   reset keeps the rest of the packet behind it as padding;
+ * - they can be encapsulated again (EALREADY) if they are of one segment, without the flags.
  *
  * A sender on the same machine may have left the outer UDP checksum to be completed later. That
  * request would stay on the decapsulated packet, and point into its Ethernet header. The kernel

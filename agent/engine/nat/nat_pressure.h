@@ -13,7 +13,7 @@ struct nat_pressure_watch {
     uint64_t flows_refused, ports_refused;
     /* CLOCK_MONOTONIC of the last check that found new refusals or no room; 0: none */
     int64_t flows_ms, ports_ms;
-    uint32_t ports_at; /* the counter of taken ports then */
+    uint32_t ports_at; /* ports that the search for a free one has found taken */
 };
 
 /*

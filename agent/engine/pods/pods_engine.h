@@ -71,7 +71,7 @@ enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_reque
 /* Whether a pod can be registered now. */
 enum pod_refusal pods_engine_chain_ready(const struct engine *engine);
 /*
- * Sets the node's end of its interface. Returns 0, or -ENOENT: the pod interface is not one of
+ * Records the node's end of its interface. Returns 0, or -ENOENT: the pod interface is not one of
  * these.
  */
 int pods_engine_chain_wired(struct engine *engine, const struct pod_interface *key,

@@ -153,7 +153,8 @@ static bool is_taken(const struct pods_engine *pods, const struct ip *ip)
 }
 
 /*
- * Adopts an interface that an earlier agent, or Coil's, has wired, or that has got back its link.
+ * Adopts an interface that an earlier agent, or Coil's, has wired, or one whose addresses were
+ * missing.
  */
 static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct faults *faults)
 {

@@ -20,8 +20,9 @@
  * The check runs only where netfilter has hooks that may drop packets (listeners.h), or XFRM has
  * policies, which may block; where the kernel's own lookup finds the route, so that routes,
  * forwarding and rp_filter are left to other faults; and for TCP and UDP. Replies that XFRM
- * policies may encrypt are not sent, because they could not be recognized, nor are those to a
- * router that does not answer, for which the kernel would not resolve the neighbour in time.
+ * policies may encrypt are not sent, because they could not be recognized; and no replies are sent
+ * while a router of a default route does not answer, because the neighbour would not be resolved in
+ * time.
  */
 #include "engine/nat/host/nat_firewall.h"
 

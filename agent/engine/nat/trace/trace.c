@@ -2,17 +2,17 @@
 /*
  * `agentctl trace`: the path of one packet, from where it enters to where it leaves.
  *
- *   1. Where does it come in? As the question says. Else the kernel's route to the packet's source
- *      decides: this node itself ("host"), or a pod's interface. A packet of any other source is
- *      taken to come in by the first uplink.
- *   2. Which program sees it? The one on that interface. If there is none, the kernel's route to
- *      the destination decides: svc0, or lo.
- *   3. What does the program say? The twin is asked about a new flow; then, if the question has a
- *      source port, about the flow that exists.
+ *   1. Where does it enter? At the requested interface. By default the kernel's route to the
+ *      packet's source decides: this node itself ("host"), or a pod's interface. A packet of any
+ *      other source is assumed to enter by the first uplink.
+ *   2. Which program processes it? The one on that interface. If there is none, the kernel's route
+ *      to the destination decides: svc0, or lo.
+ *   3. What is the program's verdict? The twin is queried for a new flow; then, if the request has
+ *      a source port, for the existing flow.
  *
- * story.c answers 1 and 2. Nothing is computed from objects or from the plan, but for the name of a
- * port, because the maps only know its number. What the stack does with a packet that passes is
- * asked of the kernel, too: a guarded address passes at an uplink and is refused behind it.
+ * story.c does 1 and 2. Nothing is computed from objects or from the plan, except the name of a
+ * port, because the maps only hold its number. The kernel is also queried for what the stack does
+ * with a packet that passes: a guarded address passes at an uplink and is refused behind it.
  */
 #include "engine/nat/trace/trace.h"
 
