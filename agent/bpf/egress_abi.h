@@ -34,9 +34,7 @@ enum {
     EGRESS_STALE_S = 10,    /* without a heartbeat of its agent: the gateway is stale */
 };
 
-/*
- * Why a packet is dropped or answered. Its names are those of egress_cause_name(): part of the API.
- */
+/* Why a packet is dropped or answered. The names of egress_cause_name() are part of the API. */
 enum egress_cause {
     EGRESS_CAUSE_HELD,       /* client: what the pod's annotation requests is not in the maps yet */
     EGRESS_CAUSE_NO_GATEWAY, /* client: no gateway of the set is usable */
@@ -203,9 +201,7 @@ enum {
 };
 
 #define EGRESS_PIN_TRANSLATED 0x80000000u /* service NAT has translated the flow's packets */
-/*
- * It began outside, and not by TCP: the pod's replies take the path by which it came. No gateway.
- */
+/* It began outside, not by TCP: the pod's replies take the path by which it came. No gateway. */
 #define EGRESS_PIN_INBOUND    0x40000000u
 #define EGRESS_PIN_SEEN       0x20000000u /* with INBOUND: the pod has not answered yet */
 #define EGRESS_PIN_GATEWAY    0x1fffffffu

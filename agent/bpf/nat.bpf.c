@@ -94,9 +94,7 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
         return NEXT;
     if (dry_run)
         return tell(skb);
-    /*
-     * A promiscuous interface also receives frames for other stations: they are not for this node.
-     */
+    /* A promiscuous interface receives frames for other stations: they are not for this node. */
     if (hook == NAT_HOOK_UPLINK_IN && skb->pkt_type == PACKET_OTHERHOST)
         return NEXT;
     if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {

@@ -146,9 +146,7 @@ static void go_on(struct schedule *schedule, const struct round *round, int64_t 
         schedule_pass(schedule, false);
 }
 
-/*
- * Whether the next pass is over everything: it was requested, or no pass could do all that it may.
- */
+/* Whether the next pass is over everything: it was requested, or none could do all it may. */
 static bool is_all_due(const struct schedule *schedule)
 {
     const struct status *status = schedule->options.status;

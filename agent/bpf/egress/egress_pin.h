@@ -54,9 +54,7 @@ enum pinned {
     PINNED_STRAIGHT,
 };
 
-/*
- * For a flow that began outside: processes the pod's packet, a reply or an ICMP error.
- */
+/* For a flow that began outside: processes the pod's packet, a reply or an ICMP error. */
 ALWAYS_INLINE int pin_answered(struct room *room, struct egress_pin *found, __u32 now)
 {
     __u32 gateway = room->pin.gateway;

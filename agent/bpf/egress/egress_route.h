@@ -169,9 +169,7 @@ SUBPROGRAM int gateway_member(__u32 set, const struct nat_addr *addr, struct egr
     return member->word != 0;
 }
 
-/*
- * The address of a pinned gateway. Returns 0 if the gateway is gone, or another one has its index.
- */
+/* The address of a pinned gateway. Returns 0 if the gateway is gone, or its index was reused. */
 ALWAYS_INLINE int gateway_read(__u32 index, __u32 generation, struct nat_addr *ret_addr)
 {
     const struct egress_gateway_value *gateway = gateway_at(index);

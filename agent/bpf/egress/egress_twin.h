@@ -52,9 +52,7 @@ static long twin_port_step(__u32 step, void *context)
     return claim->done;
 }
 
-/*
- * The address and port that the next flow would get, written to `room->to`, if the client has any.
- */
+/* Writes the address and port that the next flow would get to `room->to`, if there is one. */
 ALWAYS_INLINE __u32 twin_next_port(const struct egress_control *settings, struct scratch *room,
                                    __u32 client)
 {

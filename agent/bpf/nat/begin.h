@@ -196,9 +196,7 @@ GLOBAL int flow_make(struct __sk_buff *skb)
     const struct verdict *verdict = &room->verdict;
     struct claim *claim = &room->claim;
     __builtin_memset(claim, 0, sizeof(*claim));
-    /*
-     * To an endpoint on this node the source stays: the stack accepts its own address on lo only.
-     */
+    /* To an endpoint on this node the source stays: the stack accepts its address on lo only. */
     int own = is_own(skb, packet);
     int exit = at_exit(packet->hook);
     int rewritten =

@@ -115,9 +115,7 @@ __noinline int icmp_upper(struct __sk_buff *skb, __u32 ip, struct icmp_upper *re
     return -1;
 }
 
-/*
- * The offset of the checksum in the headers of the protocols whose checksum covers the addresses.
- */
+/* The offset of the checksum in headers of protocols whose checksum covers the addresses. */
 static __always_inline __u32 icmp_sum_offset(__u8 protocol)
 {
     return protocol == IPPROTO_TCP ? 16 : protocol == IPPROTO_UDP ? 6 : 0;

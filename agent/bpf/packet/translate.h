@@ -47,9 +47,7 @@ ALWAYS_INLINE void mend_check16(__sum16 *check, __u64 diff)
     *check = (__u16)~sum;
 }
 
-/*
- * The version of the running kernel as detected by libbpf: a constant when the program is loaded.
- */
+/* The running kernel's version as detected by libbpf: a constant when the program is loaded. */
 extern int LINUX_KERNEL_VERSION __kconfig;
 
 enum {

@@ -15,9 +15,7 @@ struct clock {
     __u32 s;
 };
 
-/*
- * now_s() for each packet: the clock is queried once per jiffy. The jiffy itself is cheap to read.
- */
+/* now_s() for each packet: the clock is queried once per jiffy. The jiffy is cheap to read. */
 ALWAYS_INLINE __u32 clock_s(struct clock *clock)
 {
     __u64 tick = bpf_jiffies64();

@@ -20,9 +20,7 @@ const struct egress_plan *egress_engine_plan(const struct engine *engine);
 /* The maps of the two sides; NULL: that side is off or could not be opened. */
 const struct egress_datapath *egress_engine_datapath(const struct engine *engine);
 const struct egress_gate *egress_engine_gate(const struct engine *engine);
-/*
- * Whether the client's programs are attached to an interface of a pod, or no pod here needs them.
- */
+/* Whether the client's programs are attached to a pod's interface, or no pod here needs them. */
 bool egress_engine_carries(const struct engine *engine, uint32_t ifindex);
 /* The trace step behind service NAT's program. False: neither side is active here. */
 bool egress_engine_behind(struct engine *engine, struct trace_next *ret_next);

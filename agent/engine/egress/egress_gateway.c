@@ -77,9 +77,7 @@ int egress_gateway_take_down(const struct config *config)
     return flows < 0 ? flows : maps + flows;
 }
 
-/*
- * The source addresses of translated packets: those of the configuration, or else this node's own.
- */
+/* Source addresses of translated packets: those of the configuration, or else this node's own. */
 static void set_sources(struct egress_gate_settings *settings, const struct config *config)
 {
     uint32_t counts[2] = { 0 };

@@ -14,7 +14,5 @@ int egress_hooks_open(struct egress_engine *egress);
  * a fault and is retried. Returns 0 or -errno. */
 int egress_hooks_follow(struct egress_engine *egress, struct round *round);
 
-/*
- * Whether the client's programs are attached to an interface of a pod, or no pod here needs them.
- */
+/* Whether the client's programs are attached to a pod's interface, or no pod here needs them. */
 bool egress_hooks_carry(const struct egress_engine *egress, uint32_t ifindex);

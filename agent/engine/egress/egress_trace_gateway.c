@@ -126,9 +126,7 @@ static void follow_outside(const struct egress_engine *egress,
     tell_back(egress, question, told, trace);
 }
 
-/*
- * A sender by a tunnel that is no client is dropped; a source here may as well be any other host.
- */
+/* Packets of a tunnel's sender that is no client are dropped; here it may be any other host. */
 static int tell_stranger(const struct trace_question *question, struct trace *trace)
 {
     char text[IP_STRLEN];

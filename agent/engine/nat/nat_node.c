@@ -348,9 +348,7 @@ bool nat_node_host_moved(const struct nat_node *node)
     return found.list.count != node->hindrances;
 }
 
-/*
- * Another link has the name of svc0, or the kernel refuses svc0: no Service is served without it.
- */
+/* Another link has svc0's name, or the kernel refuses svc0: no Service is served without it. */
 static void do_without_svc0(struct nat_node *node)
 {
     node->moved |= node->leads.ifindex != 0;

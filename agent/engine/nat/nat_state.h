@@ -114,9 +114,7 @@ struct node_facts nat_state_facts(const struct nat_engine *engine);
 struct nat_row *nat_state_row(const struct nat_engine *engine, const char *namespace,
                               const char *name);
 
-/*
- * Replaces the faults of a group of the subsystem "services", or one kind of faults of a Service.
- */
+/* Replaces the faults of a group of subsystem "services", or one kind of faults of a Service. */
 void nat_state_report(struct nat_engine *engine, const char *group, const struct faults *faults);
 void nat_state_report_row(struct nat_engine *engine, const char *sort, const struct nat_row *row,
                           const struct faults *faults);

@@ -40,9 +40,7 @@ void pods_engine_attach(struct engine *engine, const struct pod_interface *key,
  */
 int pods_engine_free(struct engine *engine, const struct pod_interface *key);
 
-/*
- * 0 if addresses are available in the pool "default" or in another; POD_OFF, POD_EARLY, POD_FULL.
- */
+/* 0 if addresses are available in pool "default" or in another; POD_OFF, POD_EARLY, POD_FULL. */
 enum pod_refusal pods_engine_ready(struct engine *engine);
 
 /* struct pod_attachment by pod_interface_cmp(). Borrowed until the next round. NULL: off. */

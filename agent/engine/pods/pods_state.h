@@ -134,9 +134,7 @@ bool pods_is_same(const struct pod_attachment *attachment, const struct pod_requ
 
 /* A file that can't be read is a fault, and is treated as absent. Returns 0 or -ENOMEM. */
 int pods_memory_load(struct pods_engine *pods);
-/*
- * Addresses that were in use when the file was written, and are not now, begin their cooldown now.
- */
+/* Addresses that were in use when the file was written, and are not now, begin their cooldown. */
 int pods_memory_settle(struct pods_engine *pods, int64_t now_wall_ms);
 /* The network of a pod interface that existed when the file was written; "": it has none. */
 const char *pods_memory_network(const struct pods_engine *pods, const struct pod_interface *key);

@@ -179,9 +179,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 {
     struct route_engine *routes = to_routes(engine);
     struct route_work *work = &routes->work;
-    /*
-     * No engine had all objects while a manifest was broken, so every engine runs over everything.
-     */
+    /* No engine had all objects while a manifest was broken, so all run over everything. */
     round->all |= kept_routes_are_free(&routes->kept, routes->status);
     work->all |= events->resynced || events->addresses;
     work->rules |= events->rules;

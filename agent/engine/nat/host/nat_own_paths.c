@@ -20,9 +20,7 @@
 #include "faults/nat.h"
 #include "faults/raise.h"
 
-/*
- * An IPv6 address is local only after duplicate address detection, which takes up to two seconds.
- */
+/* An IPv6 address is local only after duplicate address detection: up to two seconds. */
 static const unsigned tell_after = 2, unique_after = 8;
 
 /* Whether nothing is routed because another program removed the rule. */

@@ -62,9 +62,7 @@ static struct ip pod_source(const struct nat_settings *settings, uint8_t family)
     return outside_source(settings, family);
 }
 
-/*
- * One uplink of each VRF except that of the first uplink; those beyond PROBE_VRFS are not probed.
- */
+/* One uplink of each VRF except the first uplink's; those beyond PROBE_VRFS are not probed. */
 static void find_vrf_uplinks(struct nat_node *node, uint32_t first)
 {
     struct probe_origins *origins = &node->origins;

@@ -33,9 +33,7 @@ static void invalidate_all(struct nat_paths *paths, int64_t now_ms)
                             paths->all_last_ms ? paths->all_last_ms + NAT_PATHS_ALL_MS : 0);
 }
 
-/*
- * A new path ends a grace: the address belongs to another pod. A deleted one leaves it unchanged.
- */
+/* A new path ends a grace: the address is another pod's. A deleted one leaves it unchanged. */
 static int note(struct nat_paths *paths, const struct path_change *change, int64_t now_ms)
 {
     struct nat_path_change *known = find(paths, &change->net);
