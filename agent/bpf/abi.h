@@ -80,8 +80,8 @@ enum nat_cause {
 };
 
 /*
- * Of several kinds on one address and port of one Service, the first counts: load balancers come
- * before external IPs, so that their source ranges hold.
+ * If a Service has several kinds on one address and port, the first applies: load balancers come
+ * before external IPs, so that their source ranges apply.
  */
 enum nat_frontend_kind {
     NAT_FRONTEND_CLUSTER_IP,
@@ -89,7 +89,7 @@ enum nat_frontend_kind {
     NAT_FRONTEND_EXTERNAL_IP,
     NAT_FRONTEND_NODE_PORT,
     NAT_FRONTEND_KINDS,
-    /* Of an address alone (port and protocol 0), for ports that no Service has there: */
+    /* For an address alone (port and protocol 0), for ports that no Service has there: */
     NAT_FRONTEND_REFUSED = NAT_FRONTEND_KINDS, /* a ClusterIP of ours: reject */
     NAT_FRONTEND_FOREIGN,                      /* a ClusterIP of another proxy: pass */
 };
@@ -183,7 +183,7 @@ struct nat_control {
     __u32 timeouts_s[NAT_STATES];        /* idle timeout of a flow: nat_timeout_s() */
     __u32 egress_timeouts_s[NAT_STATES]; /* the same for an egress gateway's flows, */
     __u32 egress_icmp_s;                 /* and for its pings, in any state */
-    /* Added to the mark of packets that come in for a port that a Service has opened; 0: none. */
+    /* Added to the mark of packets that enter for a port that a Service has opened; 0: none. */
     __u32 mark;
     /* None in a family: packets that enter by a pod's interface count as a pod's. */
     struct nat_net pod_nets[NAT_MAX_POD_NETS];

@@ -4,7 +4,7 @@
  *
  * An engine plans what its subsystem wants in the kernel, compares that with what is there, and
  * writes the difference. The pass (pass.h) calls the operations of all engines stage by stage, in
- * the order of the table in engines.c. The pass knows no engine by name.
+ * the order of the table in engines.c. The pass refers to no engine by name.
  *
  *   note, hear    the engine receives changes of objects and of the kernel's tables, and marks the
  *                 units that this touches as dirty
@@ -45,7 +45,7 @@ struct round {
     /* Set by engines, for those behind them in the table and for all in later stages. */
     ip_list losses;  /* addresses that write will stop serving, sorted: they are withdrawn first */
     ip_list touched; /* addresses whose service or proof changed; duplicates possible */
-    bool svc0_moved; /* the leads to svc0 changed (board.h) */
+    bool svc0_moved; /* the svc0 routes changed (board.h) */
     bool routes_moved; /* routes were written: what is announced may have changed */
 
     /* Set by engines, for the schedule. */

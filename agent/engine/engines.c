@@ -3,7 +3,7 @@
  * The table of engines, and the operations over all engines.
  *
  * The order of the table matters: within a stage an engine is called after those whose results it
- * uses. Routes announce what NAT has proved, so the routes engine comes after the NAT engine; the
+ * uses. Routes announce what NAT has proved, so the routes engine is behind the NAT engine; the
  * programs of egress are attached behind those of NAT. A new engine is added here, and nowhere else
  * in the passes.
  */

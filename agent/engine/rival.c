@@ -17,7 +17,7 @@ static bool fights(const struct rival *rival)
     return rival->repairs > TOLERATED;
 }
 
-/* The command of a process, in 15 bytes at most as the kernel has it; empty: there is none. */
+/* The command of a process, truncated to 15 bytes by the kernel; empty: there is none. */
 static void read_name(uint32_t pid, char ret_name[16])
 {
     char path[64];

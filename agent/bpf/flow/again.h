@@ -15,7 +15,7 @@
 /* The flags that a flow has from its first packet on; the others record its later state. */
 #define FLOW_KIND (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN | NAT_FLOW_AT_EXIT | NAT_FLOW_OUTBOUND)
 
-/* Whether a reply half continues packets as the one that is to be made (`made`) would. */
+/* Whether a reply half delivers packets in the same way as the one to be made (`made`). */
 ALWAYS_INLINE int again_fits(const struct nat_flow *reply, const struct nat_flow *made)
 {
     return reply->half == NAT_HALF_REPLY && reply->delivery == made->delivery &&

@@ -132,7 +132,7 @@ ALWAYS_INLINE int may_keep_port(const struct nat_control *control, const struct 
     return bpf_ntohs(reply->dport) >= 1024 && !filter_has(control, &reply->dst, reply->dport);
 }
 
-/* Whether requests and replies would have the same tuple: a pod's to itself, from the same port. */
+/* Whether requests and replies have the same tuple: from a pod to itself, from the same port. */
 ALWAYS_INLINE int is_mirrored(const struct nat_tuple *tuple)
 {
     return tuple->sport == tuple->dport && addr_equal(&tuple->src, &tuple->dst);

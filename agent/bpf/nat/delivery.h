@@ -3,8 +3,8 @@
  * How a packet leaves the program: translated, to the stack or around it; or answered by an ICMP
  * error; or dropped.
  *
- * Return codes from 100 on are no verdicts of tc. They tell handle() in nat.bpf.c what is left to
- * do: it sends answers itself, at the top of the call chain, because BPF stacks are small.
+ * Return codes from 100 on are no verdicts of tc. By them handle() in nat.bpf.c decides what is
+ * left to do: it sends answers itself, at the top of the call chain, because BPF stacks are small.
  */
 #pragma once
 
@@ -242,7 +242,7 @@ ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *contr
     return r < 0 ? SHOT : r;
 }
 
-/* Translates the packet to `room->to` and passes it on as `delivery` says. */
+/* Translates the packet to `room->to` and passes it on by `delivery`. */
 ALWAYS_INLINE int hand_on(struct __sk_buff *skb, const struct nat_control *control,
                           struct scratch *room, __u32 delivery, __u32 service)
 {

@@ -126,7 +126,7 @@ GLOBAL int follow_error(struct __sk_buff *skb)
         return NEXT;
     __u32 delivery = flow->delivery;
     /*
-     * The error comes from the service's address, whether the endpoint or a router on the way sent
+     * The error comes from the service's address, whether the endpoint or a router on the path sent
      * it. Conntrack does the same, and strict reverse path filters would drop a router's address.
      */
     src = flow->to.src;

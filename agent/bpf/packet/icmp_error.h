@@ -4,7 +4,7 @@
  * as it was at the point of failure, that is, translated. So the quote and the addresses of the
  * error are translated back for the sender of that packet.
  *
- * parse_icmp_error() gives the tuple of the quote. The caller looks up the flow by it, and passes
+ * parse_icmp_error() returns the tuple of the quote. The caller looks up the flow by it, and passes
  * the new quote and outer addresses to icmp_error_translate(). A quote needs no more than eight
  * bytes of its TCP, UDP or SCTP header; the checksum need not be among them. That of SCTP is
  * unchanged: the CRC of a whole packet can't be verified for a part of it, and no receiver checks

@@ -2,7 +2,7 @@
 /*
  * The kernel's route for a packet: where it leaves the node, and whether it fits.
  *
- * bpf_fib_lookup() gives the next hop and checks the MTU of the device; packets that the device
+ * bpf_fib_lookup() returns the next hop and checks the MTU of the device; packets that the device
  * will segment pass that check. bpf_redirect_neigh(), which sends (send.h), resolves the neighbour.
  * So a route whose neighbour is not resolved yet is usable as well.
  *

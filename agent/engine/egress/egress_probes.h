@@ -5,8 +5,8 @@
  *
  * Only a gateway that has answered once can fail; gateways of Coil never answer. One that misses
  * PROBES_DOUBTED requests in a row is doubted and gets no new flows; at PROBES_LOST it is lost, and
- * its flows begin anew elsewhere. It is trusted again after PROBES_BACK answers in a row. Internal
- * to engine/egress/.
+ * its flows begin again at other gateways. It is trusted again after PROBES_BACK answers in a row.
+ * Internal to engine/egress/.
  */
 #pragma once
 

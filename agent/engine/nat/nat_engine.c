@@ -5,7 +5,7 @@
  * In `plan` the engine first processes changes of interfaces, addresses and networks, then plans
  * the dirty Services. The plan shows which addresses lose service; the routes engine withdraws
  * those next. In `write` the engine changes the maps, and proves what it wrote, a slice at a time:
- * while proofs are left, it asks for another round at once. A proof that failed may succeed soon
+ * while proofs are left, it requests another round at once. A proof that failed may succeed soon
  * (the route to a new pod may still be missing), so it is retried after 0.1 s, doubling to 30 s.
  *
  * An address that an earlier agent announced has an inherited proof: it counts as proved until its
@@ -233,7 +233,7 @@ static void settle_work(struct nat_engine *nat, const struct round *round)
     struct nat_work *work = &nat->work;
     work->all |= round->all || is_new(nat);
     work->retry = round->now_ms >= nat->retry_ms;
-    /* This node's own object says which address is its own. */
+    /* This node's own object names its own address. */
     work->node |= work->all || nat->node_doubted || (work->retry && nat->node.incomplete);
     nat->node_doubted = false;
     if (work->retry)

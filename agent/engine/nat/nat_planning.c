@@ -12,7 +12,9 @@
 #include "plan/nat/nat_change.h"
 #include "plan/nat/nat_update.h"
 
-/* Adds the addresses of a turn to the round; the caller sorts them once, after the last turn. */
+/*
+ * Adds the addresses of an update to the round; the caller sorts them once, after the last update.
+ */
 static int add_addresses(const struct nat_update *turn, struct round *round)
 {
     AUTOVEC ip_list lost = { 0 }, all = { 0 };
@@ -29,7 +31,7 @@ static int add_addresses(const struct nat_update *turn, struct round *round)
     return r < 0 ? r : vec_append(&round->touched, &all);
 }
 
-/* Adds a turn if the rows differ. Owns `after` from here on. */
+/* Adds an update if the rows differ. Owns `after` from here on. */
 static int add_turn(struct nat_engine *engine, struct nat_row *before, struct nat_row *after,
                     struct round *round)
 {

@@ -2,8 +2,8 @@
 /*
  * State of the NAT engine between rounds. Only engine/nat/ includes this.
  *
- * A turn is a Service whose row changed. A retired Service is a Service that is gone, but stays in
- * the maps until its routes have left the network.
+ * An update (engine->turns) is a Service whose row changed. A retired Service is a Service that is
+ * gone, but stays in the maps until its routes have left the network.
  */
 #pragma once
 

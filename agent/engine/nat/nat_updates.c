@@ -2,7 +2,7 @@
 /*
  * The writing half of a NAT round; see nat_updates.h.
  *
- * The turns are executed, retired Services that are due are removed, and what was written is
+ * The updates are executed, retired Services that are due are removed, and what was written is
  * proved. Only differences are written: an unchanged Service costs a comparison with the live maps
  * in a pass over everything, and nothing in other passes. The new rows are put in place before
  * anything is written; if the pass fails in between, the following pass over everything compares
@@ -119,7 +119,7 @@ static int end_retired(struct nat_engine *engine, int64_t now_ms)
     return 0;
 }
 
-/* Puts the new rows in place; the turns keep the old ones until everything is done. */
+/* Puts the new rows in place; the updates keep the old ones until everything is done. */
 static int place_rows(struct nat_engine *engine)
 {
     size_t count = engine->turns.count;
@@ -209,7 +209,7 @@ static int retire_stale(struct nat_engine *engine, int64_t now_ms)
     return r;
 }
 
-/* Compares a row without a turn with the live maps; a difference is a foreign change. */
+/* Compares a row without an update with the live maps; a difference is a foreign change. */
 static int go_over_row(struct nat_engine *engine, const struct nat_row *row)
 {
     uint64_t writes = engine->status->nat.writes;
@@ -220,7 +220,7 @@ static int go_over_row(struct nat_engine *engine, const struct nat_row *row)
     return sorted_put(&engine->to_prove, &row);
 }
 
-/* In a pass over everything, rows without a turn are compared with the live maps, too. */
+/* In a pass over everything, rows without an update are compared with the live maps, too. */
 static int go_over_rest(struct nat_engine *engine, int64_t now_ms)
 {
     size_t at = 0; /* both are in order of names */

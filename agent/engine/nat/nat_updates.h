@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the turns of a round into the maps, and starts proving them. */
+/* Writes the updates of a round into the maps, and starts proving them. */
 #pragma once
 
 #include "engine/nat/nat_state.h"
 
 /*
- * Carries out and empties engine->turns, and does all other work of the round. Proves one slice of
+ * Executes and empties engine->turns, and does all other work of the round. Proves one slice of
  * what was written, and adds the addresses whose proof changed to the round. Returns 0, or -errno;
  * then everything must be planned again.
  */

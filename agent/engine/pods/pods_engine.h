@@ -55,8 +55,8 @@ const struct pod_addresses *pods_engine_table(const struct engine *engine);
 const pod_wait_list *pods_engine_waits(struct engine *engine);
 
 /*
- * Writes the addresses of stays to the Pods in the store that lack them. To be called before each
- * pass. Returns 0 or -ENOMEM.
+ * Writes the addresses of attachments to the Pods in the store that lack them. To be called before
+ * each pass. Returns 0 or -ENOMEM.
  */
 int pods_engine_tell(struct engine *engine, struct store *store);
 /* Whether the Pod of an attachment is in the store, and has its addresses (or cannot have any). */

@@ -58,7 +58,7 @@ struct pods_engine {
     bool blocks_dirty;
     struct sorted drifts;    /* struct pod_drift */
     VEC(uint32_t) moved;     /* interfaces whose settings are to be read at once */
-    size_t settings_at;      /* index of the stay whose settings are read next */
+    size_t settings_at;      /* index of the attachment whose settings are read next */
     size_t settings_left;    /* how many are to be read without a pause */
     int64_t settings_due_ms; /* monotonic: when the next are read */
     bool
@@ -76,7 +76,7 @@ struct pods_engine {
 
 /* ---- pods_follow.c ---- */
 
-/* Brings stays and routes in line with the kernel's tables. Returns 0 or -errno. */
+/* Brings attachments and routes in line with the kernel's tables. Returns 0 or -errno. */
 int pods_follow(struct pods_engine *pods, struct round *round);
 
 /* ---- pods_unowned.c ---- */
@@ -118,7 +118,7 @@ int pods_settings_hear(struct pods_engine *pods, const struct kernel_events *eve
 /* Reads the settings that are due, and reports those that differ. Returns 0 or -ENOMEM. */
 int pods_follow_settings(struct pods_engine *pods, int64_t now_ms);
 
-/* ---- pods_gone.c: interfaces of Pods that the API does not know ---- */
+/* ---- pods_gone.c: interfaces of Pods that the API does not have ---- */
 
 /* A Pod was added or deleted: the check runs in this round. */
 void pods_note_gone(struct pods_engine *pods, const struct change *change);
@@ -127,7 +127,7 @@ void pods_follow_gone(struct pods_engine *pods, int64_t now_ms);
 
 /* ---- pods_want.c ---- */
 
-/* Whether the stay belongs to the pod of the request. */
+/* Whether the attachment belongs to the pod of the request. */
 bool pods_is_same(const struct pod_attachment *attachment, const struct pod_request *request);
 
 /* ---- pods_memory.c: when addresses were freed, on disk ---- */

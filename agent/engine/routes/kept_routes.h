@@ -2,8 +2,8 @@
 /*
  * Kept routes: routes of an earlier agent that no object names, and that are kept nevertheless.
  *
- * A manifest that has been broken ever since this agent started has no last good content that the
- * agent knows. That manifest may name those routes, so the first pass that may remove routes keeps
+ * A manifest that has been broken ever since this agent started has no last good content known to
+ * the agent. That manifest may name those routes, so the first pass that may remove routes keeps
  * them instead. They are removed as soon as every manifest was read well once, or is gone. A kept
  * route that an object names in the meantime is no longer kept: it follows the objects like all
  * other routes.

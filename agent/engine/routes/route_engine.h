@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The routes engine. It owns our routes and rules in the kernel: the export table that BIRD reads,
- * the guards that prevent forwarding loops of packets to announced addresses, and the leads, which
- * are the routes that send packets for service addresses to svc0.
+ * the guards that prevent forwarding loops of packets to announced addresses, and the svc0 routes,
+ * which send packets for service addresses to svc0.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See shadowed.h. Checked after each pass over the routes, when our own leads are in place. A
+ * See shadowed.h. Checked after each pass over the routes, when our own svc0 routes are in place. A
  * lookup costs some microseconds, so ten thousand Services take a hundred milliseconds, in slices.
  *
  * An address that is local to this node is correct: kube-proxy's IPVS mode, or a DNS cache. So is

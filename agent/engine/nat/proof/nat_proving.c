@@ -6,7 +6,7 @@
  * few milliseconds, first what it has written itself, and leaves the rest to the next passes. These
  * follow each other at once; between two of them the loop handles whatever else is pending. A row
  * that waits to be proved keeps the proof that it had: a new address is not announced yet, an old
- * one stays announced. A proof that can't be right any more is taken back at once: that of an
+ * one stays announced. A proof that can no longer be right is taken back at once: that of an
  * address that a row lost, and every proof when a hook has lost its program.
  *
  * Until the source has synced, the maps may be newer than the rows, which come from the copy on

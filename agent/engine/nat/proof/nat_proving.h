@@ -11,7 +11,7 @@
 void nat_proving_begin(struct nat_engine *engine);
 
 /*
- * Proves for a few milliseconds, first the turns, then the rows in engine->to_prove. Adds the
+ * Proves for a few milliseconds, first the updates, then the rows in engine->to_prove. Adds the
  * results to the changes. Returns 0 or -ENOMEM.
  */
 int nat_proving_slice(struct nat_engine *engine, service_proof_list *changes);
