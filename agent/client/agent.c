@@ -2,14 +2,14 @@
 /*
  * One blocking request over the agent's unix socket, for agentctl.
  *
- * libcurl tells of a refused connection only that it was refused; why is in the errno of
- * connect(), which agentctl turns into a sentence (not running, not permitted). With a unix socket
- * libcurl ignores the proxies of the environment. The agent is trusted with the content of its
- * answer but not with its size.
+ * libcurl reports a refused connection only as refused; the reason is in the errno of connect(),
+ * which agentctl turns into a sentence (not running, not permitted). With a unix socket libcurl
+ * ignores the proxies of the environment. The content of the agent's answer is trusted, its size is
+ * not.
  *
- * An agent that ends hangs up on whom it has taken in and not answered. Where the service manager
- * holds the socket the next agent answers there, so the request is made once more: each may be
- * repeated, since a POST names the state that is wanted.
+ * An agent that exits closes connections that it has accepted and not answered. Where the service
+ * manager holds the socket the next agent answers there, so the request is sent a second time: each
+ * request may be repeated, since a POST names the desired state.
  */
 #include "client/agent.h"
 
@@ -39,7 +39,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 
 DEFINE_CLEANUP(struct curl_slist *, curl_slist_free_all);
 
-/* What is asked. */
+/* The request. */
 struct question {
     const char *socket, *path;
     bool post;
@@ -47,7 +47,7 @@ struct question {
     int64_t timeout_ms;
 };
 
-/* `json` is the header for documents, which the transfer borrows. */
+/* `json` is the list of headers for documents, which the transfer borrows. */
 static CURLcode set_post(CURL *curl, const struct question *question, struct curl_slist *json)
 {
     CURLcode r = CURLE_OK;

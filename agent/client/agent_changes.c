@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The stream of changes, from its reader's side.
+ * Reads the stream of changes.
  *
- * A line of the stream says only that it is worth asking again; what it contains is in the answers.
- * So lines are counted where they come, and thrown away. Lines that came while nobody waited are
- * one: the socket holds what its buffer takes, and behind that the agent has room for one line.
+ * A line of the stream says only that the agent's state may have changed; the state is in the
+ * answers to requests. So lines are counted as they arrive, and dropped. Lines that arrived while
+ * no call waited count as one: the socket buffers some, and behind it the agent has room for one
+ * line.
  *
- * A stream that breaks off is a change, for the agent may be gone. The next one is opened by a
- * later call, after a pause that grows while none can be had: to an agent that is away, or is older
- * than streams (404), the command goes on by asking, as it would without all this.
+ * A stream that ends counts as a change, since the agent may have exited. A later call opens the
+ * next one, after a pause that grows while none can be opened: if the agent is down, or is older
+ * than streams (404), the command continues by polling, as it would without streams.
  */
 #include "client/agent_changes.h"
 
@@ -30,9 +31,9 @@ struct agent_changes {
     char *socket;
     CURLM *multi;
     CURL *easy;     /* NULL: there is no stream */
-    bool heard;     /* a line came by it */
-    bool news;      /* a line came that nobody was told of */
-    int64_t due_ms; /* monotonic: when it is silent for too long; or when the next one is opened */
+    bool heard;     /* a line arrived on it */
+    bool news;      /* a line arrived that no call has returned for */
+    int64_t due_ms; /* monotonic: when the stream counts as silent, or when to open one */
     struct backoff backoff;
 };
 
@@ -42,7 +43,7 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *context)
     long status = 0;
     (void)curl_easy_getinfo(changes->easy, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200)
-        return 0; /* which ends it */
+        return 0; /* ends the transfer */
     if (memchr(bytes, '\n', size * count)) {
         changes->news = changes->heard = true;
         changes->due_ms = clock_mono_ms() + AGENT_SILENT_MS;
@@ -80,7 +81,7 @@ static void open_stream(struct agent_changes *changes)
         close_stream(changes);
 }
 
-/* Takes in what is there. */
+/* Reads what has arrived. */
 static void run(struct agent_changes *changes)
 {
     int running = 0;
@@ -96,7 +97,7 @@ static void pause_until(int64_t until_ms)
     (void)nanosleep(&time, NULL);
 }
 
-/* Follows the stream as long as it has nothing to say; one that was never heard, until `end_ms`. */
+/* Waits on the stream until it reports something; on one that never sent a line, until `end_ms`. */
 static void follow(struct agent_changes *changes, int64_t end_ms, bool always)
 {
     while (!changes->news) {

@@ -2,9 +2,9 @@
 /*
  * One exchange over HTTP; see http.h. Called by client/consul/consul.c and client/etcd/etcd.c.
  *
- * Who refuses our certificate says so by an alert of TLS, which comes behind the handshake and has
- * no code of libcurl's. Where the key of a CA does not fit the signature, as after it was replaced
- * under the same name, libcurl passes on the deepest reason ("error:06880006:asn1 encoding
+ * A server that rejects our certificate sends a TLS alert, which arrives after the handshake and
+ * has no error code of libcurl. If the key of a CA does not match the signature, as after it was
+ * replaced under the same name, libcurl reports the innermost reason ("error:06880006:asn1 encoding
  * routines::EVP lib"), and not that a certificate could not be verified; errors of TLS itself have
  * numbers that begin with 0A.
  */
@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 
-enum { BAD_ANSWER_MAX = 4096 /* bytes of a bad answer that are looked at */ };
+enum { BAD_ANSWER_MAX = 4096 /* bytes of a bad answer that are kept */ };
 
 int http_status(const struct http_exchange *exchange)
 {
@@ -34,7 +34,7 @@ static size_t on_body(char *bytes, size_t one, size_t count, void *context)
 {
     struct http_exchange *exchange = context;
     const size_t size = one * count, limit = exchange->limits.answer_bytes;
-    if (http_status(exchange) != 200) /* the end of a long one is not looked at */
+    if (http_status(exchange) != 200) /* the rest of a long one is dropped */
         return exchange->body.length + size > BAD_ANSWER_MAX ? size
                                                              : collect(exchange, bytes, size);
     exchange->size += size;
@@ -86,8 +86,10 @@ void http_done(struct http_exchange *exchange)
 
 bool http_set_files(struct http_exchange *exchange, const struct http_files *files)
 {
-    /* Without a password OpenSSL asks the terminal for that of an encrypted key, or libcurl
-     * crashes. */
+    /*
+     * Without a password OpenSSL prompts on the terminal for that of an encrypted key, or libcurl
+     * crashes.
+     */
     bool good = HTTP_SET(exchange, CURLOPT_SSL_VERIFYPEER, files->insecure ? 0L : 1L) &&
                 HTTP_SET(exchange, CURLOPT_SSL_VERIFYHOST, files->insecure ? 0L : 2L) &&
                 HTTP_SET(exchange, CURLOPT_CA_CACHE_TIMEOUT, 0L) &&
@@ -116,7 +118,7 @@ static bool has(const char *text, const char *words)
     return strstr(text, words) != NULL;
 }
 
-/* A connection came to be, or was there: then only what comes behind it has a time. */
+/* A connection was established or reused: only the phases after that have a time. */
 static bool is_connected(const struct http_exchange *exchange)
 {
     curl_off_t connected_us = 0, asked_us = 0;

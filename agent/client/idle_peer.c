@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See idle_peer.h. Without memory or descriptors nothing is watched: then a request that fails
- * tells that the peer is gone. */
+/*
+ * See idle_peer.h. Without memory or descriptors no connection is watched: then a failed request
+ * shows that the peer has shut down.
+ */
 #include "client/idle_peer.h"
 
 #include <errno.h>
@@ -20,7 +22,7 @@ struct idle_peer {
     sd_event_source *source; /* owns the descriptor; NULL: nothing is watched */
     int port;                /* its local one */
     struct timer *timer;
-    int64_t told_ms; /* when it was said last; 0: never */
+    int64_t told_ms; /* when it was reported last; 0: never */
     void (*closed)(void *context);
     void *context;
 };

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The connection to BIRD: made, timed, given up and made again. What is said over it is in
+ * The connection to BIRD: connects, times out, gives up and reconnects. The commands are in
  * bird_poll.c. agentd owns the client and reads its view.
  *
  * One command is under way at a time, with a deadline; the view is replaced only by the facts of a
- * complete poll. Silence empties the view, and the connection waits for BIRD to go on. Whatever
- * else goes wrong ends the connection, empties the view, and is tried again with growing delays,
- * which a complete poll resets.
+ * complete poll. Silence empties the view, and the connection waits for BIRD to answer. Any other
+ * error ends the connection and empties the view; reconnects have growing delays, which a complete
+ * poll resets.
  *
- * connect() on a unix socket succeeds or fails at once (EAGAIN: the queue is full), even if BIRD
- * is stopped. A command fits into the socket's buffer, because the one before was answered.
+ * connect() on a unix socket succeeds or fails at once (EAGAIN: the queue is full), even if BIRD is
+ * stopped. A command fits into the socket's buffer, because the one before was answered.
  *
- * A poll each second is the rule, since BIRD does not tell when a session comes up, or loses its
- * connection. Lines of its log have no code; those that are known by their words bring the next
- * poll forward: an operator changed something, a session ended with an error, or the kernel dropped
- * netlink messages, so that until its next scan BIRD lacks routes.
+ * BIRD is polled each second, since it does not report that a session comes up or loses its
+ * connection. Lines of its log have no code; lines with known words trigger the next poll early: an
+ * operator changed something, a session ended with an error, or the kernel dropped netlink
+ * messages, so that until its next scan BIRD lacks routes.
  */
 #include "client/bird/bird.h"
 
@@ -42,12 +42,13 @@ struct bird_client {
     struct backoff backoff;
     struct bird_reply reply;
     struct bird_poll poll;
-    bool poll_soon;  /* the timer is set for a poll that was asked for */
-    bool poll_twice; /* asked for while one was going on */
-    bool late;       /* the reply that is awaited should have come; that was told */
-    bool was_late;   /* in this poll: the time that it takes is no work of BIRD's */
+    bool poll_soon;  /* the timer is set for a poll that was requested */
+    bool poll_twice; /* another poll was requested while one was going on */
+    bool late;       /* the awaited reply is overdue, and that was reported */
+    bool was_late; /* a reply of this poll was overdue: the poll's duration does not measure BIRD's
+                      load */
     int64_t poll_started_ms, poll_took_ms;
-    int64_t asked_all_ms; /* when the last poll began that asked for everything */
+    int64_t asked_all_ms; /* when the last poll began that sent all commands */
     struct bird_view view;
 };
 
@@ -60,10 +61,10 @@ const struct bird_timing bird_timing_default = {
     .retry_max_ms = 2 * SECOND_MS,
 };
 
-enum { REST = 20 }; /* how often as long as the last poll took is it to the next one */
+enum { REST = 20 }; /* the pause after a poll, as a multiple of its duration */
 
 #define REST_MAX_MS (10 * SECOND_MS)
-#define ALL_MS      (5 * MINUTE_MS) /* everything is asked anew, whatever BIRD's counters say */
+#define ALL_MS      (5 * MINUTE_MS) /* all commands are sent, whatever BIRD's counters say */
 
 static void disconnect(struct bird_client *client)
 {
@@ -77,7 +78,7 @@ static void disconnect(struct bird_client *client)
     client->view.overflows = 0;
 }
 
-/* Nothing is known of BIRD any more, and why. */
+/* Empties the view and records why. */
 static void lose(struct bird_client *client, const char *error)
 {
     struct bird_view *view = &client->view;
@@ -91,7 +92,7 @@ static void lose(struct bird_client *client, const char *error)
     client->options.changed(client->options.context);
 }
 
-/* Ends the connection, says why, and tries again later. */
+/* Ends the connection, records why, and schedules a retry. */
 PRINTF_LIKE(2, 3) static void fail(struct bird_client *client, const char *format, ...)
 {
     char error[sizeof(client->view.error)];
@@ -115,7 +116,7 @@ static void fail_protocol(struct bird_client *client, int error)
         fail(client, "what answers at %s does not speak BIRD's protocol", client->path);
 }
 
-/* It was asked, and what it said since is not yet read: then not BIRD was late, but we. */
+/* True if BIRD has sent something that is not read yet: then the delay is ours, not BIRD's. */
 static bool has_said_something(const struct bird_client *client)
 {
     struct pollfd ready = { .fd = client->fd, .events = POLLIN };
@@ -140,7 +141,7 @@ static void on_deadline(void *context)
     }
 }
 
-/* Words behind the name of a protocol, or the first ones of a line. */
+/* Words that follow the name of a protocol, or that begin a line. */
 static bool is_news(const char *line)
 {
     static const char *const first[] = { "Kernel dropped", "Reconfigured", "Enabling protocol",
@@ -194,7 +195,7 @@ static void finish_poll(struct bird_client *client)
     client->options.changed(client->options.context);
 }
 
-/* Asks what comes next, or ends the poll. */
+/* Sends the next command, or ends the poll. */
 static void ask(struct bird_client *client)
 {
     if (client->poll.step == BIRD_STATUS) {
@@ -265,7 +266,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
     return 0;
 }
 
-/* What the errno of connect() means to an operator. */
+/* Reports what the errno of connect() means to an operator. */
 static void fail_connect(struct bird_client *client, int error)
 {
     if (error == -ENOENT)
@@ -361,7 +362,7 @@ int bird_client_new(const struct bird_options *options, struct bird_client **ret
     client->path = strdup(options->socket);
     if (!client->path)
         return -ENOMEM;
-    client->options.socket = client->path; /* a reload frees the caller's */
+    client->options.socket = client->path; /* a reload frees the caller's string */
 
     int r = add_timer(client, on_deadline, &client->deadline);
     if (r < 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches BIRD through its control socket, in the event loop: sessions, what they announce, what
- * BIRD has learned of our routes, and notifications that it lost.
+ * Watches BIRD through its control socket, in the event loop: sessions, the routes they announce,
+ * which of our routes BIRD has learned, and netlink messages that BIRD reports as lost.
  *
- * It only ever asks (`restrict` is the first thing said). BIRD may be absent, restart, hang or talk
- * nonsense: then `reachable` is false and `error` says why, and it is tried again. A BIRD that
- * hangs keeps its connection: it goes on where it was.
+ * The client only reads (`restrict` is the first command). BIRD may be absent, restart, hang or
+ * send invalid replies: then `reachable` is false, `error` has the reason, and the client tries
+ * again. The connection to a BIRD that hangs is kept, and the poll continues when BIRD answers.
  */
 #pragma once
 
@@ -18,29 +18,30 @@
 #include "client/bird/bird_poll.h"
 
 struct bird_view {
-    bool reachable;        /* a poll has been completed since the connection was made */
-    char error[256];       /* why not; "" before the first attempt has ended */
+    bool reachable;        /* a poll has completed since the connection was made */
+    char error[256];       /* why it is not reachable; "" before the first attempt has ended */
     int64_t since_wall_ms; /* since when it is (not) reachable */
     struct bird_facts facts;
-    bool log_heard;     /* BIRD repeats its warnings to us; else overflows are not seen */
+    bool log_heard;     /* BIRD repeats its warnings on our connection; otherwise overflows are not
+                           detected */
     uint64_t overflows; /* how often BIRD lost netlink messages, since the connection was made */
     int64_t last_overflow_mono_ms;
 };
 
 struct bird_timing {
     int64_t poll_ms;  /* from one poll to the next */
-    int64_t soon_ms;  /* the same, when there is a reason to ask */
-    int64_t reply_ms; /* what BIRD has not answered by then is told */
-    int64_t stuck_ms; /* after that much more silence it is another connection's turn */
+    int64_t soon_ms;  /* the same, after bird_client_poll_soon() */
+    int64_t reply_ms; /* a reply that is missing after this time is reported */
+    int64_t stuck_ms; /* after that much more silence the client reconnects */
     int64_t retry_initial_ms, retry_max_ms;
 };
 
 /*
  * 1 s and 250 ms between polls, 1 s for a reply, a minute until it is stuck, retries after 1 s and
- * 2 s: connect() to a socket of this machine costs microseconds.
+ * 2 s: connect() to a local socket costs microseconds.
  *
- * Nevertheless BIRD answers us for a twentieth of its time at most: a poll that takes 500 ms is
- * followed by 10 s of rest.
+ * Polls take at most a twentieth of BIRD's time: a poll that takes 500 ms is followed by a pause of
+ * 10 s.
  */
 extern const struct bird_timing bird_timing_default;
 
@@ -48,9 +49,15 @@ struct bird_options {
     sd_event *event;
     const char *socket; /* copied */
     const struct bird_timing *timing;
-    /* The view has changed: after each poll, and when BIRD goes away. Must not free the client. */
+    /*
+     * The view has changed: called after each poll, and when BIRD becomes unreachable. Must not
+     * free the client.
+     */
     void (*changed)(void *context);
-    /* A line of BIRD's log, as "tor_v4: Received: Bad peer AS: 64999". NULL: nobody listens. */
+    /*
+     * A line of BIRD's log, as "tor_v4: Received: Bad peer AS: 64999". NULL: log lines are not
+     * passed on.
+     */
     void (*heard)(const char *line, void *context);
     void *context;
 };
@@ -62,8 +69,8 @@ int bird_client_new(const struct bird_options *options, struct bird_client **ret
 void bird_client_free(struct bird_client *client);
 DEFINE_CLEANUP(struct bird_client *, bird_client_free);
 
-/* Routes have changed: a poll soon, at most one each `soon_ms`. */
+/* Routes have changed: requests a poll soon, at most one each `soon_ms`. */
 void bird_client_poll_soon(struct bird_client *client);
 
-/* What is known. Borrowed until the loop runs again. */
+/* The current view. Borrowed until the loop runs again. */
 const struct bird_view *bird_client_view(const struct bird_client *client);

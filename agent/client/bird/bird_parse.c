@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading BIRD's replies. bird.c asks and keeps the values.
+ * Parses BIRD's replies. bird.c sends commands and keeps the values.
  *
  * A line's code says what kind of line it is: 1002 opens a protocol, 1006 lines are about the
- * protocol opened last, 1007 is a route, a table's heading or a count, 1020 a BFD session. Within
- * a 1006 line it is "key: value" with indentation that changed between releases, so it is ignored;
- * what follows a "Channel" line is the channel's.
+ * protocol opened last, 1007 is a route, a table's heading or a count, 1020 a BFD session. A 1006
+ * line is "key: value"; its indentation changed between releases, so it is ignored. Lines that
+ * follow a "Channel" line belong to the channel.
  *
  * Times are printed in BIRD's local time, and in one of three forms: both forms of the option
  * `timeformat protocol iso`, and the date alone that the short one turns into after 20 hours. BIRD
- * also tells its own "now" that way, so that a difference needs no time zone.
+ * prints its current time in the same way, so that a difference needs no time zone.
  *
- * The reply is untrusted: every copy is cut to its field, every number is checked.
+ * The reply is untrusted: every copy is truncated to its field, every number is checked.
  */
 #include "client/bird/bird_parse.h"
 
@@ -58,7 +58,7 @@ static const char *take_word(const char *at, char *field, size_t size)
     return at + length;
 }
 
-/* A number of digits alone; what follows it in `ret_rest`. */
+/* Parses a number of digits only; `ret_rest` is what follows it. */
 static bool take_number(const char *at, int64_t *ret_number, const char **ret_rest)
 {
     at = skip_blanks(at);
@@ -98,7 +98,7 @@ static int64_t date_ms(int year, int month, int day)
     return clock_parse_rfc3339(date, &ms) < 0 ? -1 : ms;
 }
 
-/* "07:33:00" with a fraction that is passed over. */
+/* "07:33:00"; a fraction is skipped. */
 static int64_t time_of_day_ms(const char *at, const char **ret_rest)
 {
     int hour, minute, second, length = 0;
@@ -182,7 +182,7 @@ static void open_protocol(struct bird_protocol *protocol, const char *at, int64_
         take_info(protocol, info);
 }
 
-/* The channel to fill, or NULL if it is one that is passed over. */
+/* The channel to fill, or NULL if it is one that is skipped. */
 static struct bird_channel *open_channel(struct bird_protocol *protocol, const char *name)
 {
     struct bird_channel *channel = NULL;
@@ -217,14 +217,14 @@ static void take_routes(struct bird_channel *channel, const char *at)
     }
 }
 
-/* Counters that only ever rise. */
+/* Counters that only increase. */
 static bool is_count_of_changes(const char *text)
 {
     return after(text, "Import updates:") || after(text, "Import withdraws:") ||
            after(text, "Export updates:") || after(text, "Export withdraws:");
 }
 
-/* FNV-1a: nobody gains from two stamps that are equal. */
+/* FNV-1a: a collision gives an attacker nothing. */
 static uint64_t stamp_with(uint64_t stamp, const char *text)
 {
     stamp = stamp ? stamp : UINT64_C(0xcbf29ce484222325);
@@ -233,7 +233,7 @@ static uint64_t stamp_with(uint64_t stamp, const char *text)
     return stamp;
 }
 
-/* "10.0.0.1", or two of IPv6, of which the first is the global one. */
+/* "10.0.0.1", or two IPv6 addresses, of which the first is the global one. */
 static void take_next_hop(struct bird_channel *channel, const char *value)
 {
     char word[IP_STRLEN];
@@ -265,7 +265,7 @@ static void take_asn(const char *value, uint32_t *asn)
         *asn = (uint32_t)number;
 }
 
-/* "27.304/30", of seconds. */
+/* "27.304/30", in seconds. */
 static void take_hold_timer(struct bird_protocol *protocol, const char *value)
 {
     int64_t left_s, hold_s;
@@ -300,13 +300,13 @@ static void session_detail(struct bird_protocol *protocol, const char *text)
 
 /* What the following lines are about. */
 struct scope {
-    struct bird_protocol *protocol; /* NULL: one that is passed over */
+    struct bird_protocol *protocol; /* NULL: one that is skipped */
     struct bird_channel *channel;   /* likewise */
     bool in_channel;
-    bool *limit; /* of the channel: the one that is reached, and that an action follows; or NULL */
+    bool *limit; /* of the channel: the limit that is reached and whose action follows; or NULL */
 };
 
-/* "Export limit: 3 [HIT]", and behind it what is done then: to warn keeps nothing back. */
+/* "Export limit: 3 [HIT]", and then its action: "warn" holds back no routes. */
 static void limit_detail(struct scope *scope, const char *text)
 {
     const bool exports = after(text, "Export limit:"),

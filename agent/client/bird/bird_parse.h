@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What BIRD's replies say, as plain values. Pure.
+ * Parses BIRD's replies into plain values. Pure.
  *
- * Releases from 2.0 on are understood: what is not known is passed over, what is missing is
- * unknown (-1, 0 or ""). Names that do not fit are cut; see bird_name_usable().
+ * Replies of releases from 2.0 on are understood: unknown lines are skipped, missing values are
+ * unknown (-1, 0 or ""). Names that do not fit are truncated; see bird_name_usable().
  */
 #pragma once
 
@@ -33,11 +33,11 @@ struct bird_channel {
     bool present; /* the protocol has this channel */
     char table[BIRD_NAME_SIZE];
     int64_t imported, exported; /* -1 unknown, as while the protocol is down */
-    bool exports;               /* false: its output filter is REJECT, on purpose */
+    bool exports;               /* false: its output filter is REJECT, by configuration */
     bool refuses;               /* its input filter is REJECT */
-    bool limited;               /* its export limit is reached, and keeps routes back */
-    bool import_limited;        /* its import or receive limit is, likewise */
-    struct ip next_hop;         /* that BGP gives to its routes; IP_NONE: none, or it is not up */
+    bool limited;               /* its export limit is reached and holds back routes */
+    bool import_limited;        /* its import or receive limit is reached and holds back routes */
+    struct ip next_hop; /* that BGP sets on its routes; IP_NONE: none, or the session is not up */
 };
 
 /* A protocol of `show protocols all`. */
@@ -47,15 +47,18 @@ struct bird_protocol {
     char state[16];   /* "up", "start", "down" */
     int64_t since_ms; /* as bird_server.now_ms; -1 unknown */
     char neighbor[64];
-    bool listens;            /* waits for any neighbor of a range: no session itself */
+    bool listens;            /* a dynamic BGP listener (`neighbor range`): no session itself */
     uint32_t asn, local_asn; /* the neighbor's, and ours; 0 unknown */
     char bgp_state[24];
     char last_error[160];
-    /* Of an established session: how long the neighbor may still be silent, of how long at most. */
+    /* Of an established session: what is left of the hold timer, and its full value. */
     int64_t hold_left_ms, hold_ms; /* -1 unknown */
-    /* Changes whenever routes went through its channels, or they were set up anew; 0 unknown. */
+    /*
+     * Changes whenever routes passed through its channels, or the channels were set up anew; 0
+     * unknown.
+     */
     uint64_t stamp;
-    struct bird_channel channels[BIRD_FAMILIES]; /* unicast; others are passed over */
+    struct bird_channel channels[BIRD_FAMILIES]; /* unicast; other channels are skipped */
 };
 
 /* From `show bfd sessions`. */
@@ -71,24 +74,30 @@ typedef VEC(struct prefix) bird_prefix_list;
 /* "BIRD 2.0.12 ready." Returns 0, or -EPROTO if this is no greeting of BIRD. */
 int bird_parse_greeting(const struct bird_reply *reply, struct bird_server *ret_server);
 
-/* Fills in what the reply knows; the rest stays. */
+/* Fills in the values that the reply has; the others are left alone. */
 void bird_parse_status(const struct bird_reply *reply, struct bird_server *server);
 
 /*
- * The protocols BGP, Kernel and Device are appended; others are passed over. `now_ms` is the
- * server's, for times without a date. Returns 0 or -ENOMEM.
+ * Appends the protocols BGP, Kernel and Device; others are skipped. `now_ms` is BIRD's clock, for
+ * times without a date. Returns 0 or -ENOMEM.
  */
 int bird_parse_protocols(const struct bird_reply *reply, int64_t now_ms, bird_protocol_list *list);
 
 int bird_parse_bfd(const struct bird_reply *reply, bird_bfd_list *list);
 
-/* `show route ... count`, summed over tables. Returns 0, or -ENOENT if it does not say. */
+/*
+ * Parses `show route ... count`, summed over tables. Returns 0, or -ENOENT if the reply has no
+ * count.
+ */
 int bird_parse_count(const struct bird_reply *reply, int64_t *ret_count);
 
 /* The networks of `show route`, sorted, each once. Returns 0 or -ENOMEM. */
 int bird_parse_networks(const struct bird_reply *reply, bird_prefix_list *list);
 
-/* "2026-11-20 07:33:00", "07:33:00.123", "2026-11-20": 0 with what follows, or -EINVAL. */
+/*
+ * Parses "2026-11-20 07:33:00", "07:33:00.123" or "2026-11-20". Returns 0 with the rest of the
+ * string, or -EINVAL.
+ */
 int bird_parse_time(const char *string, int64_t now_ms, int64_t *ret_ms, const char **ret_rest);
 
 /* True if the name can be put into a command between apostrophes. */

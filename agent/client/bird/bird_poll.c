@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is said to BIRD, in which order, and what the replies add to the facts. bird.c owns the
- * connection and the clock; here is no system call, so that a test can play BIRD.
+ * The commands sent to BIRD, their order, and what the replies add to the facts. bird.c owns the
+ * connection and the clock; there is no system call here, so that a test can simulate BIRD.
  *
  *   greeting, restrict, echo | status, protocols, BFD, learned*, exported*, filtered*, list* | idle
  *
- * The part between the bars is a poll. Steps with a star are asked once for each kernel or BGP
- * protocol, and only if the stamp has changed. A refusal (codes from 8000 on) leaves unknown what
- * was asked: other releases know other commands, and a session may go down between two questions.
+ * The part between the bars is a poll. Steps with a star run once for each kernel or BGP protocol,
+ * and only if the stamp has changed. After a refusal (codes from 8000 on) the value is unknown:
+ * other releases have other commands, and a session may go down between two commands.
  *
- * `echo` makes BIRD repeat its log on our connection as "+" lines: warnings, what it tells of its
- * peers (remote), and that an operator changed something (info). 2.0.12 does so under `restrict`
- * too, and puts them between the lines of a reply.
+ * `echo` makes BIRD repeat its log on our connection as "+" lines: warnings, messages about its
+ * peers (remote), and changes by an operator (info). 2.0.12 does so under `restrict` too, and
+ * inserts them between the lines of a reply.
  */
 #include "client/bird/bird_poll.h"
 
@@ -43,7 +43,7 @@ static int on_echo(struct bird_poll *poll, const struct bird_reply *reply)
     return 0;
 }
 
-/* BIRD runs on this machine, with this clock: the two differ by a time zone. */
+/* BIRD runs on this machine, with the same clock: both differ only by a time zone. */
 static int on_status(struct bird_poll *poll, const struct bird_reply *reply)
 {
     bird_parse_status(reply, &poll->server);
@@ -69,7 +69,7 @@ static bool is_disabled(const struct bird_protocol *protocol)
     return strcmp(protocol->state, "down") == 0;
 }
 
-/* A kernel protocol of our tables that takes no routes. */
+/* A kernel protocol of our tables that imports no routes. */
 static void note_kernel(struct bird_facts *facts, const struct bird_protocol *kernel)
 {
     static const char *const tables[] = {
@@ -119,7 +119,7 @@ static bool has_channel(const struct bird_protocol *protocol)
     return protocol->channels[BIRD_IPV4].present || protocol->channels[BIRD_IPV6].present;
 }
 
-/* Of all that decides over routes. 0 if a protocol that is up does not count its changes. */
+/* Of everything that affects routes. 0 if a protocol that is up does not count its changes. */
 static uint64_t stamp_of(const struct bird_server *server, const bird_protocol_list *list)
 {
     uint64_t stamp = mix_text(1, server->configured);
@@ -134,7 +134,7 @@ static uint64_t stamp_of(const struct bird_server *server, const bird_protocol_l
     return stamp;
 }
 
-/* The sessions are the same, since the stamp is. */
+/* The stamp is equal, so the sessions are the same. */
 static int keep_routes(struct bird_poll *poll, const struct bird_facts *before)
 {
     memcpy(poll->facts.learned, before->learned, sizeof(before->learned));
@@ -206,7 +206,7 @@ static int on_learned(struct bird_poll *poll, const struct bird_reply *reply)
     return 0;
 }
 
-/* A session that has gone down meanwhile is refused an answer: unknown. */
+/* BIRD refuses the command for a session that has gone down meanwhile: unknown. */
 static int on_exported(struct bird_poll *poll, const struct bird_reply *reply)
 {
     (void)bird_parse_count(reply, &poll->facts.sessions.items[poll->index].exported);
@@ -221,7 +221,7 @@ static int on_filtered(struct bird_poll *poll, const struct bird_reply *reply)
     return 0;
 }
 
-/* Those of a family that is not exported on purpose are not missed. */
+/* Networks of a family that is not exported by configuration do not count as filtered. */
 static void drop_unexported(struct bird_session *session)
 {
     const struct bird_channel *channels = session->protocol.channels;
@@ -259,7 +259,7 @@ static int (*const on_reply[])(struct bird_poll *poll, const struct bird_reply *
     [BIRD_LIST] = on_list,
 };
 
-/* Sessions that are up and whose filters are meant to let something through. */
+/* Sessions that are up and whose filters are meant to accept some routes. */
 static bool exports(const struct bird_session *session)
 {
     const struct bird_channel *channels = session->protocol.channels;
@@ -304,7 +304,7 @@ static void command_of_item(const struct bird_poll *poll, struct text *command)
         text_addf(command, "show route noexport '%s' " OURS "\n", session->protocol.name, set);
 }
 
-/* Stays empty if there is nothing to ask. */
+/* Stays empty if there is nothing to query. */
 static void command_of(const struct bird_poll *poll, struct text *command)
 {
     static const char *const fixed[] = {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The questions to BIRD and what the answers tell. Pure: bird.c carries them to and fro.
+ * Makes the commands for BIRD and reads the replies. Pure: bird.c sends and receives.
  *
- * Which routes BIRD has learned, and which its filters keep back, it finds by going through its
- * tables. That is asked only if something has changed since: BIRD counts each route that goes
- * through a channel, and says when its protocols and its configuration were last changed.
+ * To find which routes BIRD has learned, and which its filters reject, BIRD has to walk its tables.
+ * These commands are sent only if something has changed since the last poll: BIRD counts each route
+ * that passes through a channel, and reports when its protocols and its configuration were last
+ * changed.
  *
  *     bird_poll_connected(&poll);
- *     for each complete reply: bird_poll_take(&poll, reply, now), then bird_poll_command(&poll,
- * ...) when there is no command any more, `facts` are complete; bird_poll_again(&poll, &facts)
- * starts over.
+ *     for each complete reply: bird_poll_take(&poll, reply, now), then bird_poll_command(...)
+ *
+ * When no command is left, `facts` are complete; bird_poll_again(&poll, &facts) starts over.
  */
 #pragma once
 
@@ -26,10 +27,10 @@ struct bird_session {
     struct bird_protocol protocol;
     int64_t since_wall_ms; /* of its state; 0 unknown */
     char bfd[16];          /* "Up", "Down", ...; "" none */
-    /* Our routes in the tables of an established session that its filters keep back. */
-    int64_t exported;          /* those that they let through; -1 unknown */
-    int64_t filtered;          /* -1 unknown */
-    bool listed;               /* `networks` has them all; else there are too many, or unknown */
+    /* Of an established session: our routes in its tables that its filters reject. */
+    int64_t exported; /* those that its filters accept; -1 unknown */
+    int64_t filtered; /* -1 unknown */
+    bool listed;      /* `networks` is complete; false: there are too many, or they are unknown */
     bird_prefix_list networks; /* sorted */
 };
 
@@ -41,7 +42,7 @@ struct bird_facts {
     char kernel_refuses[BIRD_FAMILIES][BIRD_NAME_SIZE]; /* that has `import none`; "" */
     char kernel_limited[BIRD_FAMILIES][BIRD_NAME_SIZE]; /* that has reached its import limit; "" */
     char device_down[BIRD_NAME_SIZE]; /* the device protocol that is disabled; "" */
-    uint64_t stamp;                   /* as long as it is the same, so are routes; 0 unknown */
+    uint64_t stamp;                   /* routes are unchanged as long as the stamp is; 0 unknown */
 };
 
 void bird_facts_clear(struct bird_facts *facts);
@@ -61,38 +62,41 @@ enum bird_step {
 };
 
 struct bird_poll {
-    enum bird_step step; /* what the next reply answers */
+    enum bird_step step; /* which command the next reply answers */
     size_t index;        /* of the protocol it is about */
     bool log_heard;      /* BIRD repeats its warnings on this connection */
     struct bird_facts facts;
-    const struct bird_facts *before; /* of the poll before; NULL: all is asked */
-    bool brief;                      /* what was found before about routes still holds */
+    const struct bird_facts *before; /* of the poll before; NULL: all commands are sent */
+    bool brief;                      /* what the poll before found about routes still holds */
     struct bird_server server;
-    int64_t wall_ms; /* when the reply at hand came */
-    int64_t zone_ms; /* what to add to BIRD's times */
+    int64_t wall_ms; /* when the current reply arrived */
+    int64_t zone_ms; /* offset that is added to BIRD's times */
     bird_protocol_list kernels;
     bird_bfd_list bfd;
 };
 
-/* A new connection: BIRD speaks first. */
+/* A new connection: BIRD sends the greeting first. */
 void bird_poll_connected(struct bird_poll *poll);
 
 /*
- * Another poll on a connection that is idle. `before`: what the last poll found, borrowed until
- * this one is complete; NULL makes it ask for everything.
+ * Starts another poll on an idle connection. `before`: the facts of the last poll, borrowed until
+ * this one is complete; NULL: all commands are sent.
  */
 void bird_poll_again(struct bird_poll *poll, const struct bird_facts *before);
 
 /*
- * Takes the reply to what was asked last; `wall_ms` is the time now. Returns 0, -EPROTO if BIRD
- * does not talk like that, or -ENOMEM.
+ * Reads the reply to the last command; `wall_ms` is the time now. Returns 0, -EPROTO if the reply
+ * is not in BIRD's protocol, or -ENOMEM.
  */
 int bird_poll_take(struct bird_poll *poll, const struct bird_reply *reply, int64_t wall_ms);
 
-/* Appends the next command with its newline; nothing, and the step is BIRD_IDLE, at the end. */
+/*
+ * Appends the next command with its newline. At the end it appends nothing, and the step is
+ * BIRD_IDLE.
+ */
 void bird_poll_command(struct bird_poll *poll, struct text *command);
 
-/* What is being asked, for messages: "show status". */
+/* The current command, for messages: "show status". */
 const char *bird_poll_question(const struct bird_poll *poll);
 
 void bird_poll_done(struct bird_poll *poll);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The framing of BIRD's control protocol. The client feeds it what the socket gives; bird_parse.c
- * reads the lines of a complete reply.
+ * The framing of BIRD's control protocol. The client feeds the bytes it reads from the socket;
+ * bird_parse.c reads the lines of a complete reply.
  *
- * BIRD writes lines of at most some 500 bytes, so a longer line, a NUL, or a line that carries on
- * from nothing means that something else is at the other end. A reply's text is one piece of
- * memory with offsets into it, so that a hundred thousand lines are two allocations.
+ * BIRD writes lines of at most some 500 bytes, so a longer line, a NUL, or a continuation line
+ * without a first line means that the peer is not BIRD. The text of a reply is one allocation with
+ * offsets into it, so that a hundred thousand lines need two allocations.
  */
 #include "client/bird/bird_reply.h"
 

@@ -32,18 +32,20 @@ struct bird_reply {
     VEC(struct bird_line) lines; /* the last one ends the reply */
     struct text text;            /* every line's, each with a NUL behind it */
     bool complete;
-    /* Lines said unasked go here as they come; NULL: nowhere. */
+    /*
+     * Lines that BIRD sends unasked ("+") are passed here as they arrive; NULL: they are dropped.
+     */
     void (*unasked)(const char *line, void *context);
     void *context;
-    /* The line that is coming in. */
+    /* The line that is not complete yet. */
     size_t partial_length;
     char partial[BIRD_LINE_MAX + 1];
 };
 
 /*
- * Takes in bytes up to the end of a reply. Returns 0 with the number of bytes used: less than
- * `size` only if the reply is complete. -EPROTO if they are not the protocol, -EFBIG above a limit,
- * -ENOMEM; then nothing more may be fed.
+ * Reads bytes up to the end of a reply. Returns 0 with the number of bytes used: less than `size`
+ * only if the reply is complete. -EPROTO if the bytes are not in the protocol, -EFBIG above a
+ * limit, -ENOMEM; after an error no more bytes may be fed.
  */
 int bird_reply_feed(struct bird_reply *reply, const char *bytes, size_t size, size_t *ret_used);
 
@@ -54,8 +56,8 @@ const char *bird_reply_text(const struct bird_reply *reply, const struct bird_li
 unsigned bird_reply_code(const struct bird_reply *reply);
 const char *bird_reply_last(const struct bird_reply *reply);
 
-/* True if BIRD did what was asked: no code from 8000 on. */
+/* True if BIRD executed the command: the code is below 8000. */
 bool bird_reply_ok(const struct bird_reply *reply);
 
-/* Ready for the next reply; memory is given back. */
+/* Prepares for the next reply and frees memory. */
 void bird_reply_clear(struct bird_reply *reply);

@@ -2,9 +2,9 @@
 /*
  * Requests to Consul; see consul.h. Called by client/consul_*.c and the controller's export.
  *
- * Consul answers a blocking query when something has changed, or after its time; a connection is
- * silent in between, so that a peer that vanished is noticed by keep-alive. Errors come as plain
- * text in the body: its first line is told.
+ * Consul answers a blocking query when something has changed, or after its time; the connection is
+ * silent in between, so a dead peer is detected by TCP keep-alive. Consul sends errors as plain
+ * text in the body: the first line is reported.
  */
 #include "client/consul/consul.h"
 
@@ -80,7 +80,7 @@ void consul_add_encoded(struct text *out, const char *part)
 
 /* ---- The answer ---- */
 
-/* The value of a header line, if it is this one's. */
+/* The value of a header line, if it has this name. */
 static bool header_value(const char *line, size_t size, const char *name,
                          char value[static HEADER_VALUE_MAX])
 {
@@ -135,8 +135,7 @@ static const char *remedy_of_silence(enum http_failure failure)
     return "see whether Consul runs at consul.address";
 }
 
-/* Consul knows tokens by what it keeps: one that was deleted, or is another Consul's, it does not.
- */
+/* Consul does not recognize a token that was deleted, or that belongs to another Consul. */
 static bool is_unknown_token(const struct consul_answer *answer, const char *why)
 {
     return answer->status == 403 && strstr(why, "ACL not found");
@@ -179,14 +178,14 @@ static bool is_local(const struct consul_where *where)
     return strncmp(where->address, UNIX_SCHEME, strlen(UNIX_SCHEME)) == 0;
 }
 
-/* Somebody is there who speaks otherwise, as Consul's servers do among themselves on port 8300. */
+/* The peer speaks another protocol, as Consul's servers do among themselves on port 8300. */
 static bool is_other_protocol(CURLcode code)
 {
     return code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING ||
            code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_UNSUPPORTED_PROTOCOL;
 }
 
-/* libcurl speaks of a port of localhost where a socket of a path is meant. */
+/* For a unix socket, libcurl's message names a port of localhost. */
 static void tell(const struct consul_request *request, CURLcode code, struct text *why)
 {
     long error = 0;
@@ -200,7 +199,7 @@ static void tell(const struct consul_request *request, CURLcode code, struct tex
               error ? strerror((int)error) : "");
 }
 
-/* The first line of a bad answer, or of libcurl's error. */
+/* The first line of a bad answer, or libcurl's error. */
 static void describe(struct consul_request *request, CURLcode code, struct text *why)
 {
     struct consul_answer *answer = &request->answer;
@@ -261,8 +260,8 @@ static int add_token(struct consul_request *request)
             return r;
         content[strcspn(content, " \t\r\n")] = '\0';
         if (!*content)
-            return -ENODATA; /* Consul would take it for one without a token, and lets that one in
-                              */
+            return -ENODATA; /* Consul would treat an empty token as anonymous and accept the
+                                request */
     }
     const char *token = content ? content : where->token;
     static const uint8_t no_secret[16] = { 0 };
@@ -284,8 +283,8 @@ DEFINE_CLEANUP(CURLU *, curl_url_cleanup);
 DEFINE_CLEANUP(char *, curl_free);
 
 /*
- * A name for the server other than the address's has no option in libcurl: the URL gets that name,
- * and CURLOPT_CONNECT_TO leads it to the address.
+ * libcurl has no option for a server name other than that of the URL: the URL gets that name, and
+ * CURLOPT_CONNECT_TO maps it to the address.
  */
 static bool set_renamed(struct consul_request *request, const char *address)
 {
@@ -323,7 +322,7 @@ static bool set_url(struct consul_request *request, const char *path)
            (!local || SET(request, CURLOPT_UNIX_SOCKET_PATH, where->address + strlen(UNIX_SCHEME)));
 }
 
-/* The authorities of a folder. Without any, no certificate is good, and the answer says so. */
+/* The CAs of a folder. Without any, no certificate is valid, and the error says so. */
 static bool set_ca_path(struct consul_request *request, const char *path)
 {
     AUTOTEXT struct text bundle = { 0 };

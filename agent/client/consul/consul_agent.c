@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Words of the Consul agent's API; see consul_agent.h. Called by report/consul_keeper.c.
+ * Bodies and answers of the Consul agent's API; see consul_agent.h. Called by
+ * report/consul_keeper.c.
  *
- * An agent answers with one object whose members are services, or checks, by their ids. A check of
- * ours has the id of its service behind "fingerpost:". kube-service-exporter's own check is called
+ * An agent answers with one object whose members are services, or checks, by their ids. The id of
+ * our check is "fingerpost:" and the id of its service. kube-service-exporter's own check is named
  * NodePort, and so is ours of that kind.
  */
 #include "client/consul/consul_agent.h"
@@ -117,7 +118,7 @@ static const char *status_word(bool healthy)
     return healthy ? "passing" : "critical";
 }
 
-/* An IPv6 address goes into brackets. */
+/* An IPv6 address is written in brackets. */
 static void write_checks(const struct consul_registration *registration, struct json *json)
 {
     bool v6 = strchr(registration->address, ':');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The services of Consul's agent on this machine, as its HTTP API has them: what it answers, and
- * the bodies and paths of what it is told.
+ * The services of the local Consul agent in its HTTP API: parses its answers, and writes bodies and
+ * paths of requests.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "format/doc.h"
 
-/* What is asked: the second has our own checks, and those of maintenance. */
+/* What is queried: the second has our own checks, and those of maintenance mode. */
 #define CONSUL_AGENT_SERVICES "/v1/agent/services?"
 #define CONSUL_AGENT_CHECKS \
     "/v1/agent/checks?filter=Name%20%3D%3D%20Fingerpost%20or%20CheckID%20matches%20%22maintenance%22"
@@ -29,7 +29,7 @@ struct consul_agent_service {
 bool consul_agent_has_tag(const struct consul_agent_service *service, const char *tag);
 const char *consul_agent_meta(const struct consul_agent_service *service, const char *name);
 
-/* A check of ours, or one by which somebody has put a service, or the node, into maintenance. */
+/* A check of ours, or one that puts a service, or the node, into maintenance mode. */
 struct consul_agent_check {
     const char *service; /* its id; "": the node */
     const char *status, *output;
@@ -55,17 +55,17 @@ struct consul_registration {
         const char *name, *value;
     } meta[3];
     bool tcp;             /* with a check that connects to the port */
-    unsigned health_port; /* with one that asks it by HTTP; 0: without */
-    int64_t ttl_s;        /* of the check that we keep */
+    unsigned health_port; /* with one that queries it by HTTP; 0: without */
+    int64_t ttl_s;        /* of the TTL check that we update */
     bool healthy;
 };
 
 /* Writes the body for CONSUL_AGENT_REGISTER. */
 void consul_agent_register(const struct consul_registration *registration, struct text *out);
 
-/* Path and body of a PUT that tells the state of our check of a service. */
+/* Path and body of a PUT that sets the state of our check of a service. */
 void consul_agent_update_path(const char *id, struct text *out);
 void consul_agent_update(bool healthy, const char *why, struct text *out);
 
-/* The path of a PUT that takes a service out; it needs no body. */
+/* The path of a PUT that deregisters a service; it needs no body. */
 void consul_agent_remove_path(const char *id, struct text *out);

@@ -2,8 +2,8 @@
 /*
  * CAs of a folder; see consul_ca.h.
  *
- * OpenSSL wants the files of such a folder under names of hashes; Consul's own clients take every
- * file, whatever its name, and so it is done here.
+ * OpenSSL requires hashed file names in such a folder; Consul's own clients read every file,
+ * whatever its name, and so does this code.
  */
 #include "client/consul/consul_ca.h"
 

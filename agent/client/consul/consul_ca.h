@@ -4,7 +4,9 @@
 
 #include "base/text.h"
 
-/* Adds what its files have, in order of name: PEM, as many certificates in each as there are.
- * Folders in it, and files whose name begins with a dot, are left out. Returns 0, -ENOENT where
- * there is no file, -EFBIG, -ENOMEM, or what open() and read() say. */
+/*
+ * Adds the content of its files, in order of name: PEM, any number of certificates in each.
+ * Subfolders, and files whose name begins with a dot, are skipped. Returns 0, -ENOENT where there
+ * is no file, -EFBIG, -ENOMEM, or the error of open() or read().
+ */
 int consul_ca_read(const char *folder, struct text *out);

@@ -2,10 +2,10 @@
 /*
  * Entries and transactions of Consul's KV; see consul_kv.h.
  *
- * A recursive GET answers with one list: [{"LockIndex":0,"Key":"a","Flags":0,"Value":"...",
- * "CreateIndex":6,"ModifyIndex":6}, ...], the value in base64, null if it is empty. A tree of it
- * would be many times its size: the list is cut at the braces of its elements, and one element is
- * in memory at a time.
+ * A recursive GET returns one list: [{"LockIndex":0,"Key":"a","Flags":0,"Value":"...",
+ * "CreateIndex":6,"ModifyIndex":6}, ...]; the value is base64, or null if it is empty. A parsed
+ * tree of the list would be many times its size, so the list is split at the braces of its
+ * elements, and one element is in memory at a time.
  */
 #include "client/consul/consul_kv.h"
 
@@ -23,7 +23,7 @@ enum { ENTRY_DEPTH = 8 };
 struct consul_reader {
     int (*each)(void *context, const struct consul_entry *entry);
     void *context;
-    struct text element; /* what came of the one that is being read */
+    struct text element; /* what has arrived of the current element */
     unsigned depth;      /* of brackets and braces */
     bool quoted, escaped, complete;
 };
@@ -83,7 +83,7 @@ static int tell(struct consul_reader *reader)
     return reader->each(reader->context, &entry);
 }
 
-/* Counts brackets. Returns false for what can't stand here. */
+/* Counts brackets. Returns false for a character that is not allowed here. */
 static bool step(struct consul_reader *reader, char c)
 {
     if (reader->quoted) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Consul's KV as it comes and goes: a recursive answer cut into entries while it arrives, and
- * transactions of writes with check-and-set.
+ * Consul's KV: splits a recursive answer into entries while it arrives, and builds transactions of
+ * writes with check-and-set.
  */
 #pragma once
 
@@ -14,10 +14,10 @@
 
 struct consul_entry {
     const char *key;
-    const char *value; /* a NUL follows; it may have others inside */
+    const char *value; /* NUL-terminated; may contain NULs */
     size_t length;
     uint64_t index;      /* ModifyIndex */
-    uint64_t flags;      /* a number that who writes may choose */
+    uint64_t flags;      /* a number that the writer may choose */
     const char *session; /* that holds it as a lock; "": none */
 };
 
@@ -29,20 +29,25 @@ enum {
     CONSUL_TXN_BYTES = 384 * 1024,      /* of a transaction's body: Consul takes 512 KiB */
 };
 
-/* `each` gets every entry, borrowed; anything but 0 ends the reading. NULL: no memory. */
+/*
+ * `each` is called with every entry, borrowed; a result other than 0 ends the reading. NULL: no
+ * memory.
+ */
 struct consul_reader *
 consul_reader_new(int (*each)(void *context, const struct consul_entry *entry), void *context);
 void consul_reader_free(struct consul_reader *reader);
 DEFINE_CLEANUP(struct consul_reader *, consul_reader_free);
 
-/* The next bytes of the answer. Returns 0, -EBADMSG for what is no list of entries, -ENOMEM, or
- * what `each` returned. */
+/*
+ * Feeds the next bytes of the answer. Returns 0, -EBADMSG if they are no list of entries, -ENOMEM,
+ * or the result of `each`.
+ */
 int consul_reader_push(struct consul_reader *reader, const char *bytes, size_t size);
 
-/* Whether the list has come to its end. */
+/* Whether the end of the list was read. */
 bool consul_reader_is_complete(const struct consul_reader *reader);
 
-/* A body of PUT /v1/txn that grows. Begins as { 0 }; consul_txn_end() makes it whole. */
+/* The body of PUT /v1/txn, built step by step. Begins as { 0 }; consul_txn_end() completes it. */
 struct consul_txn {
     struct text body;
     unsigned ops;
@@ -50,8 +55,10 @@ struct consul_txn {
 
 /* Fails unless this session holds the key as a lock. */
 void consul_txn_check_session(struct consul_txn *txn, const char *key, const char *session);
-/* `index`: what must be there; 0: nothing may be. `flags` stand beside the value; consumers that
- * read only values do not see them. */
+/*
+ * `index`: the ModifyIndex that the key must have; 0: the key must not exist. `flags` are stored
+ * beside the value; consumers that read only values do not see them.
+ */
 void consul_txn_put(struct consul_txn *txn, const char *key, const char *value, size_t length,
                     uint64_t index, uint64_t flags);
 void consul_txn_remove(struct consul_txn *txn, const char *key, uint64_t index);
@@ -63,5 +70,5 @@ bool consul_txn_has_room(const struct consul_txn *txn, size_t ops, size_t bytes)
 const char *consul_txn_end(struct consul_txn *txn);
 void consul_txn_done(struct consul_txn *txn);
 
-/* The first reason of a transaction that was refused (status 409), for people. */
+/* The first reason of a rejected transaction (status 409), for people. */
 void consul_txn_reason(const char *answer, size_t size, struct text *out);

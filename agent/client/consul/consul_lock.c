@@ -37,7 +37,7 @@ enum {
     SESSION_LEN = 64,
     ANSWER_MS = 10 * 1000,
     ANSWER_BYTES = 64 * 1024,
-    AGAIN_MS = 2000, /* between two looks at a lock that another holds */
+    AGAIN_MS = 2000, /* between two reads of a lock that another session holds */
 };
 
 struct consul_lock {
@@ -48,7 +48,7 @@ struct consul_lock {
     enum step step;
     bool striving, ending;
     char session[SESSION_LEN]; /* ours; "": none */
-    char earlier[SESSION_LEN]; /* that holds the key under our name */
+    char earlier[SESSION_LEN]; /* the session that holds the key with our identity */
     bool held;
     int64_t renewed_ms; /* when the renewal that succeeded was sent, monotonic */
     int64_t sent_ms;
@@ -75,7 +75,7 @@ static void set_held(struct consul_lock *lock, bool held, const char *error, con
 
 /* ---- Answers ---- */
 
-/* The member of an object that was answered, or "". */
+/* A member of the answer's object, or "". */
 static void take_member(const struct consul_answer *answer, const char *name,
                         char member[static SESSION_LEN])
 {
@@ -120,7 +120,7 @@ static int on_entry(void *context, const struct consul_entry *entry)
     return 0;
 }
 
-/* Another holds it, or nobody, and the lock-delay of the last one runs. */
+/* Another session holds it; or no session does, and the lock-delay of the last one runs. */
 static void on_looked(struct consul_lock *lock, const struct consul_answer *answer)
 {
     struct look look = { .lock = lock };
@@ -160,8 +160,10 @@ static void begin_anew(struct consul_lock *lock, const char *error, const char *
     set_held(lock, false, error, remedy);
 }
 
-/* While a renewal fails, the session may live on, and is held until a transaction says otherwise:
- * each of them asks. Without a session the whole way is gone again. */
+/*
+ * While a renewal fails, the session may still exist. The lock counts as held until a transaction
+ * says otherwise, since each transaction checks it. Without a session all steps start over.
+ */
 static void on_failed(struct consul_lock *lock, const struct consul_answer *answer)
 {
     bool lasts = *lock->session && clock_mono_ms() - lock->renewed_ms < 2 * lock->options.ttl_ms;
@@ -200,14 +202,14 @@ static void on_done(void *context, const struct consul_answer *answer)
     lock->request = NULL;
     count_answer(lock, answer);
     if (!lock->striving) {
-        end(lock); /* it was given back, or will end by itself */
+        end(lock); /* it was destroyed, or will expire */
         return;
     }
     if (answer->status == 404 && lock->step == STEP_RENEW) {
         begin_anew(lock, "the session has ended", begins_anew);
         return;
     }
-    /* Consul knows no such session: "invalid session". */
+    /* Consul does not know the session: "invalid session". */
     if (answer->status == 500 && lock->step == STEP_LOCK && strstr(answer->body, "session")) {
         begin_anew(lock, "the session has ended", begins_anew);
         return;
@@ -250,7 +252,7 @@ static void session_body(const struct consul_lock *lock, struct text *body)
     json_end_object(&json);
 }
 
-/* The flags by which Consul's clients know a lock. */
+/* The flags by which Consul's clients recognize a lock. */
 #define LOCK_FLAGS UINT64_C(0x2ddccbc058a50c18)
 
 static void describe(const struct consul_lock *lock, struct text *path, struct text *body)

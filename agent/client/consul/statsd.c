@@ -4,8 +4,9 @@
  * report/consul_keeper.c for what each node registers.
  *
  * The host's name is resolved once, at the start, as kube-service-exporter does it. The socket is
- * connected and does not block; what the kernel does not take at once is dropped. A datagram is no
- * longer than what DogStatsD's clients send by default, which fits into any Ethernet frame.
+ * connected and non-blocking; a datagram that the kernel does not accept at once is dropped. A
+ * datagram is no longer than what DogStatsD's clients send by default, which fits into any Ethernet
+ * frame.
  */
 #include "client/consul/statsd.h"
 
@@ -26,11 +27,11 @@ enum { DATAGRAM_MAX = 1432 }; /* bytes */
 
 struct statsd {
     struct statsd_options options;
-    struct text lines; /* that wait */
+    struct text lines; /* that are not sent yet */
     int fd;            /* -1: nothing is sent */
 };
 
-/* Cuts "HOST:PORT", or "[HOST]:PORT", in place. */
+/* Splits "HOST:PORT", or "[HOST]:PORT", in place. */
 static void cut_address(char *address, const char **ret_host, const char **ret_port)
 {
     char *colon = strrchr(address, ':');
@@ -105,7 +106,10 @@ void statsd_free(struct statsd *statsd)
     free(statsd);
 }
 
-/* Annotations have their say in ids: nothing in them may begin another tag, or another metric. */
+/*
+ * Ids may contain text from annotations, which must not be able to begin another tag or another
+ * metric.
+ */
 static void add_value(struct text *line, const char *value)
 {
     for (; *value; value++) {

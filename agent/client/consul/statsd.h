@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics by DogStatsD over UDP, under the names of kube-service-exporter. Nobody waits for it, and
- * what gets lost is lost. Lines are collected, several to a datagram, as DogStatsD's own clients do
- * it: who sends them says when they go.
+ * Metrics by DogStatsD over UDP, under the names of kube-service-exporter. Sending never blocks,
+ * and lost datagrams are not repeated. Lines are collected, several to a datagram, as DogStatsD's
+ * own clients do it; the caller decides when they are sent.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct statsd_options {
     size_t tag_count;
 };
 
-/* A fault says why nothing can be sent; that is no error. Returns 0 or -ENOMEM. */
+/* If nothing can be sent, a fault has the reason; that is no error. Returns 0 or -ENOMEM. */
 int statsd_new(const struct statsd_options *options, struct statsd **ret_statsd,
                struct faults *faults);
 /* Sends what was collected. */
@@ -31,14 +31,16 @@ DEFINE_CLEANUP(struct statsd *, statsd_free);
 enum statsd_type { STATSD_COUNT, STATSD_GAUGE, STATSD_TIME, STATSD_DISTRIBUTION };
 
 struct statsd_tag {
-    const char *name, *value; /* of a value what would end a tag is sent as '_' */
+    const char *name, *value; /* characters of a value that would end a tag are sent as '_' */
 };
 
 /* Tags for statsd_add(). One without a value is left out. */
 #define STATSD_TAGS(...) ((const struct statsd_tag[]){ __VA_ARGS__, { NULL, NULL } })
 
-/* "kube-service-exporter.NAME:VALUE|c|#dc:x,method:put". A count of 0 is not sent. Times and
- * distributions are in ms. `tags`: NULL, or ended by one without a name. */
+/*
+ * Adds "kube-service-exporter.NAME:VALUE|c|#dc:x,method:put". A count of 0 is not sent. Times and
+ * distributions are in ms. `tags`: NULL, or ended by a tag without a name.
+ */
 void statsd_add(struct statsd *statsd, const char *name, enum statsd_type type, uint64_t value,
                 const struct statsd_tag *tags);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What etcd's answers mean, in words, and what to do about them. Called by etcd.c.
+ * Error messages and remedies for etcd's answers. Called by etcd.c.
  *
- * Errors of etcd are JSON: {"error":"...","code":N,"message":"..."}; the message is told.
+ * Errors of etcd are JSON: {"error":"...","code":N,"message":"..."}; the message is reported.
  */
 #include <string.h>
 
@@ -65,8 +65,9 @@ static const char *remedy_of_silence(enum http_failure failure)
 }
 
 /*
- * Over HTTP etcd goes by no certificate's name: its users need a token. Where it asks for client
- * certificates as well, it refuses those that have a CommonName, token or not.
+ * Over HTTP etcd does not authenticate by a certificate's CommonName: its users need a token. If it
+ * requires client certificates as well, it refuses those that have a CommonName, with or without a
+ * token.
  */
 static const struct {
     int status; /* 0: any */

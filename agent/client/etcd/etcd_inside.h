@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client of etcd and its requests are made of, for etcd.c and the files named below.
- * Internal to client/. */
+/*
+ * The structs of a client of etcd and of its requests, for etcd.c and the files named below.
+ * Internal to client/.
+ */
 #pragma once
 
 #include "base/text.h"
@@ -13,8 +15,8 @@ struct etcd_session;
 
 enum etcd_kind {
     ETCD_ASKS,
-    ETCD_PROBES,  /* one endpoint and no other, over a connection of its own */
-    ETCD_LOGS_IN, /* for whom a token is got */
+    ETCD_PROBES,  /* goes to one endpoint only, over a connection of its own */
+    ETCD_LOGS_IN, /* logs in to get a token */
 };
 
 struct etcd_client {
@@ -33,12 +35,12 @@ struct etcd_request {
     struct etcd_call call;
     enum etcd_kind kind;
     int64_t deadline_ms;    /* CLOCK_MONOTONIC; INT64_MAX: none */
-    size_t endpoint, tries; /* the one that is asked; how many were */
-    bool sent;              /* somebody may have heard it */
-    bool dead;              /* nobody can have: the connection was closed at the other end */
+    size_t endpoint, tries; /* the current endpoint; how many were tried */
+    bool sent;              /* etcd may have received it */
+    bool dead;              /* etcd can't have received it: the peer had closed the connection */
     unsigned deads;         /* such connections in a row */
-    struct text path, body; /* what is asked */
-    bool was_let_in;        /* again, after its token was none any more: once is enough */
+    struct text path, body; /* the request */
+    bool was_let_in;        /* sent again after its token was rejected: this happens only once */
     uint64_t token;         /* the number of the token that it was sent with */
     uint64_t waits_since;   /* etcd_session.c */
 };
@@ -48,7 +50,7 @@ struct etcd_request {
 /* As etcd_send(), to this endpoint first. */
 int etcd_send_to(struct etcd_client *client, const struct etcd_call *call, size_t endpoint,
                  enum etcd_kind kind, struct etcd_request **ret_request);
-/* Sends it (again), with the token that there is. */
+/* Sends it (again), with the current token. */
 int etcd_request_send(struct etcd_request *request, size_t endpoint);
 /* Ends it with this answer. */
 void etcd_end(struct etcd_request *request, const struct etcd_answer *answer);
@@ -60,19 +62,19 @@ void etcd_drop(struct etcd_request *request);
 /* Writes what is wrong with an answer, if anything, into `why`, which the answer borrows. */
 void etcd_describe(const struct etcd_request *request, CURLcode code, struct etcd_answer *answer,
                    struct text *why);
-/* Of a request that nobody answered in time. */
+/* For a request that no endpoint answered in time. */
 extern const char etcd_members_remedy[];
 
 /* ---- etcd_session.c: etcd's users ---- */
 
 int etcd_session_begin(struct etcd_client *client);
 void etcd_session_end(struct etcd_client *client);
-/* NULL: there is none, as yet or any more. */
+/* NULL: there is no valid token. */
 const char *etcd_session_token(const struct etcd_client *client, uint64_t *ret_number);
-/* The request is sent when there is one, or ended. */
+/* The request is sent when there is a token, or ended. */
 int etcd_session_wait(struct etcd_request *request);
 void etcd_session_forget(struct etcd_request *request);
-/* etcd knows the token of this number no more. */
+/* etcd does not accept the token of this number any more. */
 void etcd_session_is_over(struct etcd_client *client, uint64_t number);
 
 /* ---- etcd_peer.c: endpoints that go down ---- */
@@ -81,5 +83,5 @@ int etcd_peers_begin(struct etcd_client *client);
 void etcd_peers_end(struct etcd_client *client);
 /* A watch is sent to this endpoint. */
 void etcd_peer_watched(struct etcd_client *client, size_t endpoint);
-/* A request is answered, or (`code`) failed or was given up. */
+/* A request was answered, failed (`code`) or was cancelled. */
 void etcd_peer_note(const struct etcd_request *request, CURLcode code);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The words of etcd's key-value API; see etcd_kv.h.
+ * Bodies and answers of etcd's key-value API; see etcd_kv.h.
  *
- * A range's end is the prefix with its last byte raised: all keys before it begin with the prefix.
- * Members of protobuf that have their default (0, false, "") are left out of its JSON, so what is
- * absent is 0.
+ * The end of a range is the prefix with its last byte incremented: all keys before it begin with
+ * the prefix. Protobuf members with their default value (0, false, "") are omitted from JSON, so an
+ * absent member is 0.
  */
 #include "client/etcd/etcd_kv.h"
 
@@ -101,7 +101,7 @@ static void add_compare(struct json *json, const char *key, const char *target, 
     json_end_object(json);
 }
 
-/* That the key is at this version, and has this value. */
+/* The key is at this version, and has this value. */
 static void add_condition(struct json *json, const char *key, const struct etcd_version *version,
                           const char *value)
 {
@@ -206,7 +206,7 @@ static int parse(const char *answer, size_t size, struct document **ret_document
     return r == 1 && (*ret_document)->root->type == DOC_MAP ? 0 : -EBADMSG;
 }
 
-/* Every answer has one. */
+/* Every answer has a header. */
 static int read_header(const struct doc *answer, struct etcd_header *ret_header)
 {
     const struct doc *header = doc_get(answer, "header");
@@ -272,7 +272,7 @@ int etcd_read_lease(const char *answer, size_t size, int64_t *ret_lease, int64_t
     int r = parse(answer, size, &document);
     if (r < 0)
         return r;
-    /* That of a keep-alive is one message of a stream. */
+    /* The answer to a keep-alive is one message of a stream. */
     const struct doc *result = doc_get(document->root, "result");
     result = result ? result : document->root;
     *ret_lease = number(result, "ID");

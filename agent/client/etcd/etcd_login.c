@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See etcd_login.h. A simple token of etcd's lives for five minutes after it was used last, and as
- * long as its members do; after users or roles were changed, requests that are under way are
- * refused once.
+ * See etcd_login.h. A simple token of etcd is valid for five minutes after its last use, and only
+ * while the members run; after users or roles were changed, requests that are under way are refused
+ * once.
  */
 #include "client/etcd/etcd_login.h"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Endpoints of etcd that go down, and the watches there. Called by etcd.c.
+ * Detects etcd endpoints that shut down, and ends the watches there. Called by etcd.c.
  *
- * An etcd that is stopped in order takes no more connections, closes idle ones, and waits for all
- * requests to end, for seven seconds at most. A watch does not end by itself, and while etcd waits
- * for it nobody's claim is renewed. So each endpoint that a watch was sent to is asked for its
- * version over another connection, which then is idle (idle_peer.h). When that is closed the
- * endpoint is asked once more: a balancer closes idle connections, too. Who does not answer that is
- * going down, and its watches are ended; their owner begins them again.
+ * An etcd that is stopped gracefully accepts no more connections, closes idle ones, and waits for
+ * all requests to end, for seven seconds at most. A watch does not end by itself, and while etcd
+ * waits for it no claim can be renewed. So each endpoint that a watch was sent to is queried for
+ * its version over another connection, which then is idle (idle_peer.h). When that connection is
+ * closed the endpoint is queried again, since load balancers close idle connections, too. An
+ * endpoint that does not answer this is shutting down, and its watches are ended; their owner
+ * starts them again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,10 +43,10 @@ static struct etcd_request *watch_at(const struct etcd_peer *peer)
     return NULL;
 }
 
-/* One after the other: whoever is told may begin another. */
+/* One at a time: the callback may begin another request. */
 static void end_watches(const struct etcd_peer *peer)
 {
-    const struct etcd_answer over = { .status = 200, .body = "" }; /* as if their time were */
+    const struct etcd_answer over = { .status = 200, .body = "" }; /* as after its time limit */
     struct etcd_request *watch;
     while ((watch = watch_at(peer)))
         etcd_end(watch, &over);

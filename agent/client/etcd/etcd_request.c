@@ -2,9 +2,9 @@
 /*
  * Requests to etcd; see etcd.h and etcd_inside.h. Called by etcd.c, etcd_session.c and etcd_peer.c.
  *
- * libcurl tells when a connection is there and the request is about to be written to it. Before
- * that nobody can have heard it, and the next endpoint gets it; afterwards it is never sent again,
- * though libcurl would by itself, where an idle connection turns out to be dead.
+ * libcurl reports when a connection is established and the request is about to be written. Before
+ * that etcd can't have received the request, and it is sent to the next endpoint; afterwards it is
+ * never sent again. libcurl would resend it by itself if an idle connection turns out to be dead.
  */
 #include "client/etcd/etcd_inside.h"
 
@@ -56,7 +56,7 @@ static void request_free(struct etcd_request *request)
 }
 DEFINE_CLEANUP(struct etcd_request *, request_free);
 
-/* The connection is there, and the request is about to be written to it. */
+/* The connection is established, and the request is about to be written. */
 static int on_sending(void *context, char *remote, char *local, int remote_port, int local_port)
 {
     struct etcd_request *request = context;
@@ -76,7 +76,7 @@ static bool try_next(struct etcd_request *request)
     return etcd_request_send(request, (request->endpoint + 1) % count) == 0;
 }
 
-/* libcurl closes that connection, and takes another one. */
+/* libcurl closes that connection and uses another one. */
 static bool try_again(struct etcd_request *request)
 {
     if (!request->dead || ++request->deads > DEAD_MOST)
@@ -98,7 +98,7 @@ static int send_or_wait(struct etcd_request *request, size_t endpoint)
     return etcd_request_send(request, endpoint);
 }
 
-/* Whether it goes on because etcd wants another token: nothing was done of what is asked. */
+/* Whether the request is sent again because etcd rejected the token: etcd did not execute it. */
 static bool is_let_in(struct etcd_request *request)
 {
     if (!needs_token(request) || request->was_let_in ||
@@ -111,8 +111,10 @@ static bool is_let_in(struct etcd_request *request)
     return send_or_wait(request, request->endpoint) == 0;
 }
 
-/* One that took the request and did not answer is not asked first again; nor is one that answers
- * for a member without a leader. */
+/*
+ * An endpoint that took the request and did not answer is not tried first again; neither is a
+ * member that reports no leader.
+ */
 static void note_current(const struct etcd_request *request, const struct etcd_answer *answer)
 {
     struct etcd_client *client = request->client;
@@ -189,7 +191,7 @@ static bool set_headers(struct etcd_request *request)
            SET(request, CURLOPT_HTTPHEADER, exchange->headers);
 }
 
-/* libcurl counts the time of each transfer from its beginning; all of them together have one. */
+/* libcurl limits each transfer separately; all transfers of a request share one limit. */
 static bool set_time(struct etcd_request *request)
 {
     const int64_t left_ms = request->deadline_ms - clock_mono_ms();

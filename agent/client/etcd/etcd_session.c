@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The token of a client that is a user of etcd's. Called by etcd.c.
+ * The token of a client with an etcd user. Called by etcd.c.
  *
- * Requests that need one wait while one of the client's logs in: a login costs etcd 0.1 s of a
- * processor. Each waits no longer than it may take. After a login that failed there is none for a
- * while, longer each time; who asks meanwhile is told at once what that one was told.
+ * Requests that need a token wait while a login of the client is under way: a login costs etcd 0.1
+ * s of CPU time. Each request waits no longer than its own limit. After a failed login there is
+ * none for a while, with growing pauses; requests in that time fail at once with the error of that
+ * login.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,12 +27,13 @@ enum {
 
 struct etcd_session {
     struct etcd_client *client;
-    char *token; /* NULL: none as yet, or any more */
+    char *token; /* NULL: there is no valid token */
     uint64_t number;
     struct etcd_request *login; /* NULL: none is under way */
-    int login_error;            /* of the file of the password; 0: none */
+    int login_error;            /* of reading the password file; 0: none */
     VEC(struct etcd_request *) waiting;
-    uint64_t answers; /* to logins: who waits since then is not meant by the one before */
+    uint64_t answers; /* to logins: a request that waits since then is not affected by the answer
+                         before */
     struct timer *timer;
     struct backoff backoff;
     int64_t not_before_ms; /* of the next login */
@@ -59,7 +61,7 @@ void etcd_session_is_over(struct etcd_client *client, uint64_t number)
         drop_token(client->session);
 }
 
-/* ---- Who waits ---- */
+/* ---- Waiting requests ---- */
 
 static bool is_refusing(const struct etcd_session *session, int64_t now_ms)
 {
@@ -109,7 +111,7 @@ static void time_out(struct etcd_session *session, struct etcd_request *request)
     refuse(request, 0, text_str(&why), etcd_members_remedy);
 }
 
-/* One after the other: whoever is told may begin others, and end some that wait. */
+/* One at a time: the callback may begin other requests, and cancel some that wait. */
 static struct etcd_request *first_late(const struct etcd_session *session, int64_t now_ms)
 {
     for (size_t i = 0; i < session->waiting.count; i++) {

@@ -2,15 +2,14 @@
 /*
  * Requests to the Kubernetes API; made by source/kube_*.c and client/kube/kube_write.c.
  *
- * A request is an easy handle of libcurl with options of its own (kube_setup.c). It begins when it
- * is asked for, tells of the head of the answer once, hands out the body as it arrives, and frees
- * itself with its last word. libcurl must not be called from its own callbacks: therefore a reader
- * who has enough says so with what `data` returns.
+ * A request is an easy handle of libcurl with its own options (kube_setup.c). It begins when
+ * kube_client_send() is called, reports the head of the answer once, passes on the body as it
+ * arrives, and frees itself with its last callback. libcurl must not be called from its own
+ * callbacks: a reader ends the request by the result of `data`.
  *
- * A connection that was idle may be dead without anybody knowing. libcurl (seen with 7.88) then
- * sends the request once more over another one, of whatever method it is, if no byte of an answer
- * has come. A write must not happen twice, so that the callback before each sending stops the
- * second.
+ * An idle connection may be dead without any sign of it. libcurl (seen with 7.88) then resends the
+ * request over another connection, whatever its method, if no byte of an answer has arrived. A
+ * write must not happen twice, so the callback before each sending stops the second one.
  */
 #include "client/kube/kube.h"
 
@@ -37,8 +36,8 @@ struct kube_request {
     void *context;
     bool started;
     bool once;     /* it must not be sent again */
-    unsigned sent; /* how often it was begun to be sent */
-    bool dead;     /* the connection was closed at the other end: nobody can have heard it */
+    unsigned sent; /* how often sending was begun */
+    bool dead;     /* the peer had closed the connection: it can't have received the request */
     unsigned deads;
     char error[CURL_ERROR_SIZE];
 };
@@ -54,7 +53,7 @@ static void tell_started(struct kube_request *request)
     request->handler->started(request->context, (int)status, curl_retry_after_ms(easy));
 }
 
-/* Gets each line of the head, the empty one that ends it included, and each trailer. */
+/* Called with each line of the head, the empty one that ends it included, and with each trailer. */
 static size_t on_header(char *bytes, size_t size, size_t count, void *context)
 {
     struct kube_request *request = context;
@@ -71,7 +70,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     return request->handler->data(request->context, bytes, size * count) == 0 ? size * count : 0;
 }
 
-/* The connection is there, and the request is about to be written to it. */
+/* The connection is established, and the request is about to be written. */
 static int on_sending(void *context, char *remote, char *local, int remote_port, int local_port)
 {
     (void)remote, (void)local, (void)remote_port;
@@ -85,7 +84,7 @@ static int on_sending(void *context, char *remote, char *local, int remote_port,
     return CURL_PREREQFUNC_OK;
 }
 
-/* Nobody can have heard it; libcurl closes that connection, and takes another one. */
+/* The API can't have received it; libcurl closes that connection and uses another one. */
 static bool try_again(struct kube_request *request)
 {
     if (!request->dead || ++request->deads > DEAD_MOST)

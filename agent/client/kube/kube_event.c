@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The body of an Event, and its create. The API takes 1,024 bytes of note and 128 of instance. */
+/* The body of an Event, and its create. The API accepts 1,024 bytes of note and 128 of instance. */
 #include "client/kube/kube_event.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ const char *kube_event_name(const char *subject, const char *cause,
     return buffer;
 }
 
-/* The API wants microseconds, of which there are 1000 at a time here. */
+/* The API requires microseconds; the clock here has milliseconds. */
 static void write_time(struct json *json, int64_t wall_ms)
 {
     char time[CLOCK_STRLEN];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Failed requests in words; called by kube.c. libcurl has certificates as blobs only and OpenSSL
- * knows of no files, so that neither says which file is at fault.
+ * Texts for failed requests; called by kube.c. libcurl gets certificates as blobs only, and OpenSSL
+ * does not know the files, so neither names the file that is at fault.
  *
- * Where the key of a CA does not fit the signature, as after it was replaced under the same name,
- * libcurl passes on the deepest reason ("error:0200008A:rsa routines::invalid padding"), and not
+ * If the key of a CA does not match the signature, as after it was replaced under the same name,
+ * libcurl reports the innermost reason ("error:0200008A:rsa routines::invalid padding"), and not
  * that a certificate could not be verified. Errors of TLS itself have numbers that begin with 0A.
  *
- * Of a connection that is closed behind the handshake, libcurl 7.88 mostly says that it asked in
- * vain for the peer's address, or what OpenSSL thinks of writing again.
+ * If a connection is closed after the handshake, libcurl 7.88 mostly reports that it failed to get
+ * the peer's address, or OpenSSL's error for the repeated write.
  */
 #include "client/kube/kube_failure.h"
 
@@ -21,13 +21,13 @@ static bool has(const char *text, const char *words)
     return strstr(text, words) != NULL;
 }
 
-/* An error of OpenSSL's, but not of its part for TLS. */
+/* An OpenSSL error that is not from its TLS part. */
 static bool is_of_crypto(const char *error)
 {
     return has(error, "error:") && !has(error, "error:0A");
 }
 
-/* Where a certificate or key comes from, which is there as text or as a file. */
+/* The origin of a certificate or key, which is inline data or a file. */
 static const char *place_of(const char *data, const char *file)
 {
     return data || !file ? "the kubeconfig" : file;
@@ -62,7 +62,10 @@ static bool is_hangup(const char *error)
            has(error, "bad write retry") || has(error, "certificate required");
 }
 
-/* What to do where no connection came to be, or nothing was heard on it; NULL: it is not that. */
+/*
+ * The remedy where no connection was made, or no answer arrived on it; NULL: the failure is another
+ * one.
+ */
 static const char *remedy_of_way(CURLcode code, long os_error)
 {
     if (code == CURLE_COULDNT_RESOLVE_HOST)
@@ -76,7 +79,7 @@ static const char *remedy_of_way(CURLcode code, long os_error)
     return NULL;
 }
 
-/* libcurl 7.88 says only that it could not connect; the system says why. */
+/* libcurl 7.88 reports only that it could not connect; errno has the reason. */
 static const char *tell_of_way(CURLcode code, long os_error, const char *error,
                                char why[static KUBE_ERROR_LEN])
 {
@@ -90,7 +93,7 @@ static const char *tell_of_way(CURLcode code, long os_error, const char *error,
 const char *kube_failure_read(CURLcode code, long os_error, const char *error,
                               const struct kube_config *config, char why[static KUBE_ERROR_LEN])
 {
-    /* Where there are two certificates, nobody says which one it was. */
+    /* Where there are two certificates, the error does not name one. */
     bool proxy_has_one = config->proxy_url && strncmp(config->proxy_url, "https:", 6) == 0;
     if (!proxy_has_one && (code == CURLE_PEER_FAILED_VERIFICATION ||
                            (code == CURLE_SSL_CONNECT_ERROR && is_of_crypto(error))))

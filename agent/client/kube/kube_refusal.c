@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Refusals in words; called by source/reflector.c and kube_write.c. The API explains itself in the
- * message of a Status object; a proxy in between, or the API before it has started, says something
- * that is no JSON and is not repeated.
+ * Texts for refusals; called by source/reflector.c and kube_write.c. The API explains itself in the
+ * message of a Status object; a proxy in between, or the API before it has started, sends a body
+ * that is no JSON, which is not shown.
  */
 #include "client/kube/kube_refusal.h"
 
@@ -61,7 +61,7 @@ bool kube_refusal_by_admission(const char *why)
            is_over_quota(why);
 }
 
-/* What mends what somebody else behind the API says. */
+/* The remedy for an error of another program behind the API. */
 static const char *remedy_of_words(const char *why)
 {
     if (is_over_quota(why))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API means by an answer that is no success. */
+/* Interprets an answer of the API that is no success. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,6 +18,8 @@ const char *kube_refusal_read(int status, const struct text *body, const char *l
 /* Makes text from elsewhere fit to be shown: one line of printable characters. */
 void kube_refusal_clean(char *text);
 
-/* Whether a refusal's words are those of an admission policy, webhook or quota, and not of
- * RBAC. */
+/*
+ * Whether the message of a refusal is from an admission policy, webhook or quota, and not from
+ * RBAC.
+ */
 bool kube_refusal_by_admission(const char *why);

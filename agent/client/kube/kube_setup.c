@@ -2,15 +2,16 @@
 /*
  * From a kubeconfig to the options of one request; called by kube.c for each.
  *
- * CA, certificate and key are given as blobs, whether they come from the kubeconfig or from files:
- * libcurl keeps what it has read of a CA file for a day, but uses a connection or a TLS session
- * again only if the blobs are equal.
+ * CA, certificate and key are passed as blobs, whether they come from the kubeconfig or from files:
+ * libcurl caches a CA file for a day, but reuses a connection or a TLS session only if the blobs
+ * are equal.
  *
- * HTTP/1.1, and a connection for each watch: HTTP/2 of libcurl 7.88 has known troubles with streams
- * that share a connection. Proxies of the environment don't count: who needs one says proxy-url.
+ * HTTP/1.1, and a connection for each watch: HTTP/2 of libcurl 7.88 has known problems with streams
+ * that share a connection. Proxies of the environment are ignored: a kubeconfig sets proxy-url to
+ * use one.
  *
- * A name for the server other than the URL's has no option in libcurl. The URL gets that name, and
- * CURLOPT_CONNECT_TO leads it to the real host, whose name goes into the Host header.
+ * libcurl has no option for a server name other than that of the URL. The URL gets that name, and
+ * CURLOPT_CONNECT_TO maps it to the real host, whose name is sent in the Host header.
  */
 #include "client/kube/kube_setup.h"
 
@@ -29,16 +30,16 @@
 
 enum {
     CONNECT_TIMEOUT_MS = 10000,
-    /* A peer that is gone is noticed after the sum of the first and the last. */
+    /* A dead peer is detected after the sum of the first and the last. */
     KEEPALIVE_IDLE_S = 15,
     KEEPALIVE_INTERVAL_S = 10,
     UNACKED_MS = 30000,
     CREDENTIAL_MAX = 1 << 20, /* bytes of a file */
     RECEIVE_BUFFER = 64 << 10,
-    WRITE_BUFFER = 16 << 10, /* a larger one has malloc() tidy up at each end of a request */
+    WRITE_BUFFER = 16 << 10, /* a larger one makes malloc() trim the heap after each request */
 };
 
-/* The first failure is remembered; what could not be set after it does not matter. */
+/* The first failure is kept; later failures to set an option do not matter. */
 struct setup {
     CURL *easy;
     const struct kube_config *config;
@@ -88,7 +89,7 @@ static void set_transport(struct setup *setup)
     SET(setup, CURLOPT_SOCKOPTFUNCTION, on_new_socket);
     SET(setup, CURLOPT_NOSIGNAL, 1L);
     SET(setup, CURLOPT_DNS_CACHE_TIMEOUT, 0L); /* connections are few, and a name may move */
-    SET(setup, CURLOPT_QUICK_EXIT, 1L);        /* who gives up does not wait for a name server */
+    SET(setup, CURLOPT_QUICK_EXIT, 1L); /* cancelling a request does not wait for a name server */
     SET(setup, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
 }
 
@@ -121,18 +122,18 @@ static void set_tls(struct setup *setup)
     SET(setup, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(setup, CURLOPT_SSL_VERIFYPEER, config->insecure ? 0L : 1L);
     SET(setup, CURLOPT_SSL_VERIFYHOST, config->insecure ? 0L : 2L);
-    /* The system's CAs have no say where the cluster has its own. */
+    /* The system's CAs are not trusted where the cluster has its own. */
     if (config->ca_data || config->ca_file)
         SET(setup, CURLOPT_CAPATH, NULL);
     set_pem(setup, CURLOPT_CAINFO_BLOB, config->ca_data, config->ca_file, "CA");
     set_pem(setup, CURLOPT_SSLCERT_BLOB, config->cert_data, config->cert_file,
             "client certificate");
     set_pem(setup, CURLOPT_SSLKEY_BLOB, config->key_data, config->key_file, "client key");
-    /* libcurl 7.88 reads what is encrypted with the words at NULL, and crashes. */
+    /* With NULL, libcurl 7.88 crashes when it reads an encrypted key. */
     SET(setup, CURLOPT_KEYPASSWD, "");
 }
 
-/* Takes `line` over, which may be NULL without memory. */
+/* Takes ownership of `line`, which is NULL without memory. */
 static void append(struct setup *setup, struct curl_slist **list, char *line)
 {
     AUTOSECRET char *owned = line;
@@ -171,7 +172,7 @@ static void add_headers(struct setup *setup, const struct kube_call *call)
 DEFINE_CLEANUP(CURLU *, curl_url_cleanup);
 DEFINE_CLEANUP(char *, curl_free);
 
-/* Puts the name that the certificate has to have in the place of the host's. */
+/* Replaces the host by the name that the certificate must have. */
 static void rename_server(struct setup *setup, CURLU *url)
 {
     CLEANUP(curl_freep) char *host = NULL;
@@ -204,7 +205,7 @@ static void set_url(struct setup *setup, const char *path)
         fail(setup, -ENOMEM, "no memory for a request");
 }
 
-/* The body goes out with the head: a server's leave for it (100-continue) is not asked for. */
+/* The body is sent with the head, without waiting for 100-continue. */
 static void set_call(struct setup *setup, const struct kube_call *call)
 {
     SET(setup, CURLOPT_TIMEOUT_MS, (long)call->limit_ms);

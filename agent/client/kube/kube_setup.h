@@ -7,13 +7,13 @@
 #include "client/kube/kube.h"
 #include "client/kube/kubeconfig.h"
 
-/* What the options of an easy handle refer to, and that must outlive it. */
+/* What the options of an easy handle refer to; it must outlive the handle. */
 struct kube_lists {
     struct curl_slist *headers, *connect_to;
 };
 
 /*
- * Sets who is asked for what, how, and by whom: all but callbacks. Reads the files that the
+ * Sets all options but callbacks: server, request, credentials and TLS. Reads the files that the
  * configuration names. Returns 0, or -errno after writing the reason to `error`; `lists` is filled
  * in any case.
  */

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether a write was done; called by kube_write.c.
+ * Decides whether a write was done; called by kube_write.c.
  *
- * A refusal (4xx) is certain: the API server says it before anything is stored. What it says by 5xx
- * is not: etcd may have stored what it was too late to report (Kubernetes' own "etcdserver: request
- * timed out" is a 500).
+ * A refusal (4xx) is certain: the API server sends it before it stores anything. A 5xx is not: etcd
+ * may have stored the object and answered too late (Kubernetes' own "etcdserver: request timed out"
+ * is a 500).
  *
- * Where nobody knows, the object tells: everything that was asked for has to stand in it. The API
- * leaves out what is empty, and fills in what was not given, so that "everything" is the body and
- * not the object. What the API writes in another form than it was given ("1000m") is never found to
- * be done: that is the harmless mistake, since a create then exists, a version is then a conflict,
- * and a patch is only made again.
+ * If the outcome is uncertain, the object decides: everything in the request has to be in it. The
+ * API omits empty values and fills in defaults, so the body is compared, and not the whole object.
+ * A value that the API normalizes ("1000m") is never recognized as written: that mistake is
+ * harmless, since a create then finds that the object exists, a version then conflicts, and a patch
+ * is only sent again.
  *
- * Server-side apply also takes fields away, namely those that were ours and are not in the body. So
- * the fields that the API has noted as ours (metadata.managedFields, structured-merge-diff's
+ * Server-side apply also removes fields, namely those that were ours and are not in the body. So
+ * the fields that the API has recorded as ours (metadata.managedFields, structured-merge-diff's
  * fieldsV1: "f:" and a field's name, "k:" or "v:" and an element of a list) must be in the body.
  */
 #include "client/kube/kube_verdict.h"
@@ -31,7 +31,10 @@ static const char *version_of(const struct doc *object)
     return text_of(doc_get(object, "metadata"), "resourceVersion");
 }
 
-/* A test that failed is 422 like what is invalid; only then it is not said of which object. */
+/*
+ * A failed test is 422, like an invalid object; only for a failed test, the answer does not name
+ * the object.
+ */
 static bool is_test_failed(enum kube_verb verb, int status, const struct doc *body)
 {
     return verb == KUBE_TESTED && status == 422 && !doc_get(doc_get(body, "details"), "kind");
@@ -47,13 +50,13 @@ enum kube_outcome kube_verdict_of(enum kube_verb verb, int status, const struct 
         return KUBE_CONFLICT;
     if (status == 409)
         return strcmp(text_of(body, "reason"), "AlreadyExists") == 0 ? KUBE_EXISTS : KUBE_CONFLICT;
-    /* Somebody else answers (a login page), or the API does not know yet who asks. */
+    /* Another program answers (a login page), or the API does not recognize the client yet. */
     if ((status >= 300 && status < 400) || status == 401 || status == 429)
         return KUBE_LATER;
     return status >= 400 && status < 500 && status != 408 ? KUBE_REFUSED : KUBE_UNCERTAIN;
 }
 
-/* What the API leaves out of an object. */
+/* Values that the API omits from an object. */
 static bool is_nothing(const struct doc *asked)
 {
     if (asked->type == DOC_SCALAR)
@@ -85,7 +88,7 @@ static bool has_element(const struct doc *list, const struct doc *asked, bool me
     return false;
 }
 
-/* `merged`: lists of the object may have more elements, of others. */
+/* `merged`: lists of the object may also have elements of other managers. */
 static bool has_elements(const struct doc *there, const struct doc *asked, bool merged)
 {
     if (!merged && there->count != asked->count)
@@ -99,7 +102,7 @@ static bool has_elements(const struct doc *there, const struct doc *asked, bool 
     return true;
 }
 
-/* Depth is bounded by that of documents. */
+/* The depth of documents is bounded. */
 static bool has_all(const struct doc *there, const struct doc *asked, bool merged)
 {
     if (asked->type == DOC_NULL)
@@ -121,7 +124,7 @@ static bool is_element(const struct doc *field)
     return strncmp(field->key, "k:", 2) == 0 || strncmp(field->key, "v:", 2) == 0;
 }
 
-/* Whether every field of a set is in the body, and as many elements of a list as the body has. */
+/* Whether every field of a set is in the body, with as many elements of a list as the body has. */
 static bool is_within(const struct doc *fields, const struct doc *body)
 {
     size_t elements = 0;
@@ -175,7 +178,7 @@ enum kube_outcome kube_verdict_found(const struct kube_write *write, const struc
         if (has && is_applied(write, body, there))
             return KUBE_DONE;
         return other ? KUBE_CONFLICT : KUBE_LATER;
-    case KUBE_UPDATE: /* one that was done has changed the version */
+    case KUBE_UPDATE: /* the write, if done, has changed the version */
         if (!other)
             return KUBE_LATER;
         return has ? KUBE_DONE : KUBE_CONFLICT;

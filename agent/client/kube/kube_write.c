@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One write to the Kubernetes API; made by kube_writer.c, and by who keeps a Lease.
+ * One write to the Kubernetes API; used by kube_writer.c, and by the holder of a Lease.
  *
- * An attempt is one request at a time: first the write, then, if need be, reads of the object. What
- * an answer means is kube_verdict.c's to say. A success is believed when the answer is the object
- * that was written (or, of a deletion, anything in JSON): in front of an API there may be something
- * that answers 200 to everything.
+ * An attempt is one request at a time: first the write, then, if needed, reads of the object.
+ * kube_verdict.c interprets the answers. A success is accepted only if the answer is the object
+ * that was written (or, for a deletion, any JSON): a program in front of the API may answer 200 to
+ * everything.
  */
 #include "client/kube/kube_write.h"
 
@@ -33,9 +33,9 @@ enum { ANSWER_MAX = 4 << 20 };
 
 struct kube_attempt {
     struct kube_client *client;
-    struct arena *arena;     /* has the copies */
-    struct kube_write write; /* its body is what is sent, of a deletion as well */
-    char *path;              /* that is written to */
+    struct arena *arena;     /* owns the copies */
+    struct kube_write write; /* its body is what is sent, also for a deletion */
+    char *path;              /* of the write */
     char *object_path;       /* where the object is read */
     char *words;
     int64_t limit_ms;
@@ -43,7 +43,7 @@ struct kube_attempt {
     void *context;
 
     struct kube_request *request; /* NULL: none is under way */
-    bool finding;                 /* it is a read */
+    bool finding;                 /* the current request is a read */
     int status;
     int64_t retry_after_ms;
     struct text answer;
@@ -80,7 +80,7 @@ const char *kube_outcome_name(enum kube_outcome outcome)
     return names[outcome];
 }
 
-/* ---- What is asked for ---- */
+/* ---- The request ---- */
 
 static void add_escaped(struct text *text, const char *before, const char *value)
 {
@@ -125,7 +125,7 @@ static char *path_of(const struct kube_write *write)
     return text_take(&path);
 }
 
-/* What a deletion is to be sure of. */
+/* The preconditions of a deletion. */
 static void add_delete_options(struct text *text, const struct kube_write *write)
 {
     struct json json = { .out = text };
@@ -227,7 +227,7 @@ void kube_attempt_free(struct kube_attempt *attempt)
     free(attempt);
 }
 
-/* ---- What comes of it ---- */
+/* ---- The outcome ---- */
 
 static struct document *read_json(const char *bytes, size_t size)
 {
@@ -243,7 +243,7 @@ static bool is_named(const struct doc *object, const char *name)
     return node && node->type == DOC_SCALAR && strcmp(node->text, name) == 0;
 }
 
-/* Whether the answer to a successful request is what only the API can say. */
+/* Whether the answer to a successful request can only be from the API. */
 static bool is_believed(const struct kube_attempt *attempt, const struct doc *object)
 {
     const struct kube_write *write = &attempt->write;
@@ -256,12 +256,12 @@ static bool is_believed(const struct kube_attempt *attempt, const struct doc *ob
     return is_named(object, write->target.name);
 }
 
-/* Of an attempt that reads: what the write has come to. */
+/* For an attempt that reads: the outcome of the write. */
 static enum kube_outcome found(const struct kube_attempt *attempt, const struct doc *object)
 {
     const struct kube_write *write = &attempt->write;
     if (attempt->status == 404 && object && doc_get(object, "reason"))
-        return kube_verdict_absent(write->verb); /* as the API says it, and no one in between */
+        return kube_verdict_absent(write->verb); /* if the API says so, and no proxy in between */
     if (attempt->status != 200)
         return KUBE_UNCERTAIN;
     CLEANUP(document_freep)
@@ -301,7 +301,7 @@ static const char *remedy_for(const struct kube_attempt *attempt, enum kube_outc
                                 : NULL;
 }
 
-/* Ends with an answer, be it a good one or not. */
+/* Ends with an answer, good or not. */
 static void tell_answer(struct kube_attempt *attempt)
 {
     char why[KUBE_ERROR_LEN];
@@ -324,7 +324,7 @@ static void tell_answer(struct kube_attempt *attempt)
     attempt->told(attempt->context, &result);
 }
 
-/* Ends without one. A refusal whose words were cut off is a refusal. */
+/* Ends without a complete answer. A refusal whose text was truncated is still a refusal. */
 static void tell_failure(struct kube_attempt *attempt, bool sent, const char *error,
                          const char *remedy)
 {

@@ -3,13 +3,12 @@
  * The writer: from a key to an attempt, and from its outcome to the next try; see kube_writer.h.
  * Made by agentd for Events.
  *
- * What is known of a key beside its place in the queue is a job: it begins with the first try and
- * ends when the key is done or given up, so that keys which only wait for their turn cost nothing
- * more. An attempt belongs to the job while it is under way, and for as long as its outcome is
- * uncertain.
+ * The state of a key, besides its place in the queue, is a job: it begins with the first try and
+ * ends when the key is done or given up, so that keys in the queue cost nothing more. An attempt
+ * belongs to the job while it is under way, and for as long as its outcome is uncertain.
  *
- * "This is not so any more" is as good as "this is done": a key that is added while its write is
- * under way runs again, and `make` then says what is left to do.
+ * A key that is added while its write is under way runs again, and `make` then says what is left to
+ * do. A state that is not wanted any more needs no write: that is as good as done.
  */
 #include "client/kube/kube_writer.h"
 
@@ -22,9 +21,10 @@
 #include "base/macro.h"
 
 enum {
-    AWAY_MS = 5 * 1000, /* without an answer at all: the API is away */
-    LOOK_MS = 2 * 1000, /* until what was done is looked at: a quick API has told of it by then */
-    LOOK_ANSWERS = 2,   /* ... and as many times what the answer took: a slow one's watch is late */
+    AWAY_MS = 5 * 1000, /* without any answer: the API counts as unreachable */
+    LOOK_MS = 2 * 1000, /* until what was done is checked: a fast API has reported it by then */
+    LOOK_ANSWERS = 2,   /* ... plus this many times the duration of the answer: the watch of a slow
+                           API is late */
 };
 
 const struct kube_writer_limits kube_writer_limits_default = {
@@ -45,7 +45,7 @@ struct job {
     struct kube_attempt *attempt; /* NULL: none is under way or uncertain */
     bool finding;
     int64_t sent_ms; /* monotonic, when the last try began */
-    int64_t look_ms; /* monotonic, when what was done is looked at; 0: it is not */
+    int64_t look_ms; /* monotonic, when what was done is checked; 0: it is not */
     unsigned tries, done;
     enum kube_outcome outcome;
     int64_t since_wall_ms;
@@ -57,7 +57,7 @@ struct kube_writer {
     struct kube_writer_limits limits;
     struct work_queue *queue;
     struct kube_writer_counts counts;
-    size_t looking;    /* keys that wait for that */
+    size_t looking;    /* keys that wait for a check */
     int64_t silent_ms; /* monotonic: since when there is no answer; 0: the last try had one */
 };
 
@@ -93,8 +93,8 @@ static void count(struct kube_writer_counts *counts, const struct job *job,
 }
 
 /*
- * Keys wait because the API was away: when it answers, all may be written. An answer soon after
- * none tells nothing: a single key may be one that gets none.
+ * Keys wait because the API was unreachable: when it answers, all may be written. An answer soon
+ * after none proves nothing: a single key may be one that gets none.
  */
 static void hear_api(struct kube_writer *writer, const struct kube_result *result)
 {
@@ -106,7 +106,10 @@ static void hear_api(struct kube_writer *writer, const struct kube_result *resul
     writer->silent_ms = answered ? 0 : writer->silent_ms ? writer->silent_ms : now_ms;
 }
 
-/* Has what was done looked at: later each time. Returns false where it runs again anyway. */
+/*
+ * Schedules a check of what was done, with growing delays. Returns false where the key runs again
+ * anyway.
+ */
 static bool look_later(struct job *job)
 {
     const int64_t now_ms = clock_mono_ms(), late_ms = LOOK_ANSWERS * (now_ms - job->sent_ms);
@@ -119,7 +122,7 @@ static bool look_later(struct job *job)
     return true;
 }
 
-/* The outcome of a try: tells of it, and ends the key or has it tried again. */
+/* The outcome of a try: reports it, and ends the key or schedules a retry. */
 static void conclude(struct job *job, const struct kube_result *result)
 {
     struct kube_writer *writer = job->writer;
@@ -155,7 +158,7 @@ static void on_told(void *context, const struct kube_result *result)
     conclude(context, result);
 }
 
-/* A try that came to its end here. */
+/* A try that failed before it was sent. */
 static void conclude_here(struct job *job, int r, const char *why)
 {
     const struct kube_result result = {
@@ -203,7 +206,7 @@ static void make_and_write(struct job *job)
     struct work *work = job->work;
     job->finding = false;
     job->sent_ms = clock_mono_ms();
-    if (job->look_ms && job->sent_ms < job->look_ms) /* it was added: what is wanted is new */
+    if (job->look_ms && job->sent_ms < job->look_ms) /* it was added: there is a new state */
         job->tries = job->done = 0;
     end_look(job);
     int r = write_now(job, error);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes to the Kubernetes API, until what is wanted is so: a work queue (loop/work_queue.h) whose
- * runs are attempts (kube_write.h).
+ * Writes to the Kubernetes API until the desired state is reached: a work queue (loop/work_queue.h)
+ * whose runs are attempts (kube_write.h).
  *
- * Its user adds keys, whose meaning is the user's alone. When the turn of a key comes, `make` makes
- * the write from what is known at that moment, or says that there is nothing to do. Each outcome is
- * told to `told`, which decides whether the key is tried again: later each time, at once when the
- * API answers after it did not for a while, and then with a write that is made anew. Only a write
- * of which nobody knows whether it was done is kept: what has become of it is found out before
- * `make` is asked again.
+ * The user adds keys, whose meaning only the user knows. When a key is due, `make` makes the write
+ * from the state at that moment, or returns that there is nothing to do. Each outcome is passed to
+ * `told`, which decides whether the key is retried: with growing delays, or at once when the API
+ * answers again after an outage. A retry makes the write anew. Only a write with an uncertain
+ * outcome is kept: its outcome is found before `make` is called again.
  */
 #pragma once
 
@@ -30,7 +29,9 @@ struct kube_writer_limits {
     int64_t answer_ms; /* for one request, up to the end of its answer */
 };
 
-/* The longest back-off of a key: what an operator has mended is noticed after it at the latest. */
+/*
+ * The longest back-off of a key: a retry notices an operator's fix after this time at the latest.
+ */
 enum { KUBE_WRITER_PATIENCE_MS = 60 * 1000 };
 
 /* 10,000 keys, 8 at once, 20 a second and 100 at once; 5 ms to 1 min; 1 min. */
@@ -39,8 +40,9 @@ extern const struct kube_writer_limits kube_writer_limits_default;
 struct kube_told {
     struct kube_result result;
     unsigned tries; /* of this key, since it was last done; from 1 */
-    unsigned done;  /* of these, those that the API said were done, and looks found not to be so */
-    bool news;      /* the try before this one ended otherwise, or there was none */
+    unsigned done;  /* of these, the ones that the API reported as done and a later check did not
+                       confirm */
+    bool news;      /* the previous try ended with another outcome, or there was none */
 };
 
 struct kube_writer_options {
@@ -49,37 +51,40 @@ struct kube_writer_options {
     const struct kube_writer_limits *limits;
     /*
      * Makes the write of a key. Strings are borrowed until the next call; the body may be built in
-     * `body`, which is empty. Returns 1; 0: there is nothing to do; or -errno: to be tried again.
+     * `body`, which is empty. Returns 1; 0: there is nothing to do; or -errno: to be retried.
      */
     int (*make)(void *context, const char *key, struct kube_write *write, struct text *body);
     /*
-     * Takes note of an outcome. True: the key is to be tried again, unless it is KUBE_DONE; else it
-     * is forgotten. May add keys; must not free the writer.
+     * Notes an outcome. True: the key is to be retried, unless it is KUBE_DONE; otherwise it is
+     * forgotten. May add keys; must not free the writer.
      */
     bool (*told)(void *context, const char *key, const struct kube_told *told);
-    /* True after KUBE_DONE: `make` is asked two seconds and twice the answer's time later whether
-     * there is nothing left to do, and after each further success ever later, up to a minute. */
+    /*
+     * True: after KUBE_DONE, `make` is called again to check whether nothing is left to do. The
+     * first check is after two seconds plus twice the answer's time; after each further success the
+     * delay grows, up to a minute.
+     */
     bool looks;
-    void (*changed)(void *context); /* other counts, or another row; may be NULL */
+    void (*changed)(void *context); /* counts or rows have changed; may be NULL */
     void *context;
 };
 
 /* Returns 0 or -errno. */
 int kube_writer_new(const struct kube_writer_options *options, struct kube_writer **ret_writer);
 
-/* Ends what is under way: it may happen all the same. */
+/* Cancels requests under way: they may still happen. */
 void kube_writer_free(struct kube_writer *writer);
 DEFINE_CLEANUP(struct kube_writer *, kube_writer_free);
 
 /*
- * Has a key written soon. One that waits after a failure comes at once, unless the API has asked to
- * be left alone. Returns 0; -ENOBUFS: there are too many; -ENOMEM.
+ * Has a key written soon. A key that waits after a failure runs at once, unless the API asked for a
+ * delay (Retry-After). Returns 0; -ENOBUFS: there are too many; -ENOMEM.
  */
 int kube_writer_add(struct kube_writer *writer, const char *key);
 
 struct kube_writer_counts {
     uint64_t written, conflicts, refused;
-    uint64_t lost;    /* attempts of which nobody knew whether they were done */
+    uint64_t lost;    /* attempts with an uncertain outcome */
     uint64_t found;   /* of these, those that were found to be done */
     uint64_t retries; /* tries that were not a key's first */
     size_t waiting, running;
@@ -87,10 +92,10 @@ struct kube_writer_counts {
 
 struct kube_writer_counts kube_writer_counts(const struct kube_writer *writer);
 
-/* A key that is being written, or waits after a failure. All is borrowed during the call. */
+/* A key that is being written, or waits after a failure. Borrowed during the call. */
 struct kube_writer_row {
     const char *key;
-    const char *what; /* "create /api/v1/..."; "" where nothing could be made yet */
+    const char *what; /* "create /api/v1/..."; "" where no write could be made yet */
     bool running;
     unsigned tries;            /* that have ended */
     enum kube_outcome outcome; /* of the last one; KUBE_DONE: there was none */

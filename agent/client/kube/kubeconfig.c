@@ -2,9 +2,9 @@
 /*
  * Reads a kubeconfig: the current context, and of it the cluster and the user. Called by agentd.
  *
- * The keys of a cluster and of a user are tables. One that is in no table is an error: each says
- * how to connect or who is asking, and an agent that passed over `exec` would ask as nobody. What
- * surrounds them (other contexts, preferences, extensions) is of no concern here.
+ * The keys of a cluster and of a user are tables. A key that is in no table is an error: each
+ * affects how to connect or how to authenticate, and an agent that ignored `exec` would connect as
+ * an anonymous user. The rest of the file (other contexts, preferences, extensions) is ignored.
  *
  * No message ever repeats a value that may be a secret.
  */
@@ -23,7 +23,7 @@
 #include "format/quote.h"
 #include "format/reader.h"
 
-/* One reading. Errors are added to the list; a lack of memory sticks. */
+/* The state of one reading. Errors are added to the list; a lack of memory is sticky. */
 struct reading {
     const struct document *document;
     const char *path;
@@ -134,7 +134,7 @@ static void read_field(struct reading *reading, const struct field *field, const
         keep_data(reading, node, value, text);
 }
 
-/* Whether a key is another way to say who one is. */
+/* Whether a key is another way to authenticate. */
 static bool is_credential(const char *key)
 {
     static const char *const credentials[] = { "exec", "auth-provider", "username", "password" };
@@ -170,7 +170,7 @@ static void read_fields(struct reading *reading, const struct field *fields, con
 }
 
 /*
- * The element of a list that has the name which `key` gives, and of it the part that has the list's
+ * Finds the element of a list whose name is the value of `key`; returns the part of it that has the
  * content.
  */
 static const struct doc *find_named(struct reading *reading, const char *list, const char *key,

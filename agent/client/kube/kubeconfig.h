@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the Kubernetes API is, and how both sides prove who they are: the current context of a
+ * Where the Kubernetes API is, and how both sides authenticate: the current context of a
  * kubeconfig, or a pod's service account.
  *
- * What is not supported is refused by name (exec, auth-provider, username, impersonation). Files
- * that it names are read when a request begins, not here: they are rotated.
+ * Unsupported fields are rejected by name (exec, auth-provider, username, impersonation). Files
+ * that it names are read when a request begins, not here: they may be rotated.
  */
 #pragma once
 
@@ -19,9 +19,9 @@ struct kube_config {
     char *ca_data, *ca_file;     /* PEM, or where it is; both NULL: the system's CAs */
     char *cert_data, *cert_file; /* of the client; likewise */
     char *key_data, *key_file;
-    char *token, *token_file; /* the file counts before the value */
+    char *token, *token_file; /* the file takes precedence over the value */
     char *tls_server_name;    /* the name in the server's certificate; NULL: that of the URL */
-    char *proxy_url;          /* NULL: none, whatever the environment says */
+    char *proxy_url;          /* NULL: none, whatever the environment has */
     bool insecure;            /* insecure-skip-tls-verify */
 };
 
@@ -35,20 +35,20 @@ struct kube_config {
 int kube_config_load(const char *path, struct kube_config **ret_config, struct faults *errors);
 
 /*
- * That of a pod: the API's address from the environment, credentials from `folder`
+ * The configuration of a pod: the API's address from the environment, credentials from `folder`
  * (KUBE_SERVICE_ACCOUNT). Returns as kube_config_load(); -EBADMSG: this is no pod.
  */
 int kube_config_in_cluster(const char *folder, struct kube_config **ret_config,
                            struct faults *errors);
 
 /*
- * Reads a kubeconfig and the files that it names, and lets the TLS library take what they hold, as
- * a request would; asks nobody. Returns as kube_config_load(); of a file that can't be read,
- * -EACCES and the like with a fault.
+ * Reads a kubeconfig and the files that it names, and has the TLS library load them as for a
+ * request; sends nothing to the network. Returns as kube_config_load(); of a file that can't be
+ * read, -EACCES and the like with a fault.
  */
 int kube_config_try(const char *path, struct faults *errors);
 
-/* The server's address, where the URL has one: false of a name. */
+/* The server's address, if the URL has one; false if it has a name. */
 bool kube_config_address(const struct kube_config *config, struct ip *ret_ip);
 
 void kube_config_free(struct kube_config *config);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the values of a kubeconfig must be, and be to each other, for requests to be made of them;
- * called by kubeconfig.c. Kubernetes' own clients take more: a server without a scheme, say, means
- * http to them.
+ * Checks the values of a kubeconfig, each and in combination, so that requests can be made; called
+ * by kubeconfig.c. Kubernetes' own clients accept more: a server without a scheme, for example,
+ * means http to them.
  */
 #include "client/kube/kubeconfig_check.h"
 #include "faults/kubeconfig.h"
@@ -24,7 +24,7 @@ static bool has_part(CURLU *url, CURLUPart part)
     return has;
 }
 
-/* libcurl would also take "https:/host" and "https:///host". */
+/* libcurl would also accept "https:/host" and "https:///host". */
 static bool has_prefix(const char *text, const char *const *prefixes)
 {
     for (; *prefixes; prefixes++) {
@@ -35,7 +35,7 @@ static bool has_prefix(const char *text, const char *const *prefixes)
     return false;
 }
 
-/* True for a URL with one of these beginnings, and without a query or a fragment. */
+/* True for a URL with one of these prefixes, and without a query or a fragment. */
 static bool is_plain_url(const char *text, const char *const *prefixes, bool user_allowed)
 {
     CLEANUP(curl_url_cleanupp) CURLU *url = curl_url();
@@ -51,7 +51,7 @@ static void strip_slashes(char *url)
         end[-1] = '\0';
 }
 
-/* What goes into a header must not end it. */
+/* A header value must not contain a line end. */
 static bool is_visible(const char *text)
 {
     for (; *text > ' ' && *text < 0x7f; text++)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether requests could be made of a kubeconfig, without making one; called where a configuration
- * is only checked.
+ * Checks whether requests could be made with a kubeconfig, without making one; called where a
+ * configuration is only checked.
  *
- * What the kubeconfig and the files that it names hold is given to libcurl as for a request. The
- * connection leads to a socket of this process: no name is looked up, no host asked. libcurl has
- * OpenSSL take certificate and key when the connection is there, and the CA when it looks for the
- * first answer, which is that there is none.
+ * The content of the kubeconfig and of the files that it names is passed to libcurl as for a
+ * request. The connection is made to a socket of this process: no name is resolved, no host is
+ * contacted. libcurl has OpenSSL load certificate and key when the connection is established, and
+ * the CA when it reads the first answer, which never arrives.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 
 DEFINE_CLEANUP(CURL *, curl_easy_cleanup);
 
-/* Listens under an abstract name, which the kernel gives. Returns the socket or -errno. */
+/* Listens on an abstract address that the kernel assigns. Returns the socket or -errno. */
 static int listen_somewhere(struct sockaddr_un *ret_address)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -37,10 +37,10 @@ static int listen_somewhere(struct sockaddr_un *ret_address)
 }
 
 struct trial {
-    int listener, peer; /* the peer is there when the certificate and the key have been taken */
+    int listener, peer; /* accepted after certificate and key were loaded */
 };
 
-/* Says nothing to whom has connected, but listens on: there is no broken pipe. */
+/* Ends the answer, but keeps the read side open: so there is no broken pipe. */
 static CURLcode end_answer(CURL *easy, void *ssl, void *context)
 {
     (void)easy, (void)ssl;
@@ -77,7 +77,7 @@ static int try_tls(CURL *easy, const struct kube_config *config, const char *pla
     if (code == CURLE_OUT_OF_MEMORY)
         return -ENOMEM;
     if (peer >= 0 && code != CURLE_SSL_CACERT_BADFILE)
-        return 0; /* all was taken, and it was in vain, as it had to be */
+        return 0; /* all was loaded, and the request failed as intended */
     const char *remedy = kube_failure_read(code, 0, curl_error(code, error, words), config, why);
     fault_raise(errors, place, kubeconfig_tls_refused, .error = why, .remedy = remedy);
     return -EBADMSG;
