@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What objects of manifests have against each other, which no single file can show. */
+/* Conflicts between objects of different manifests, which no single file can show. */
 #pragma once
 
 #include "store/store.h"
 
 /*
- * Adds a fault for each object that stands in more than one place, and for Endpoints that count for
- * nothing beside EndpointSlices.
+ * Adds a fault for each object that is defined more than once, and for Endpoints that are ignored
+ * because EndpointSlices exist.
  */
 void manifest_conflicts(const struct store *store, struct faults *faults);

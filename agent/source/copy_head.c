@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The age of a copy; see copy_head.h. A kind that can't be followed is as old as its failure,
- * however new the copy is.
+ * The age of a copy; see copy_head.h. For a kind that can't be watched, the copy is as old as the
+ * failure, however recently it was written.
  */
 #include "source/copy_head.h"
 

@@ -2,8 +2,8 @@
 /*
  * When the copy is written and when it is in force; see copy_keeper.h.
  *
- * One timer leads through the states: it ends the wait at the start, begins a copy, and ends it
- * after the disk has had a moment. The slices in between come behind everything else in the loop.
+ * One timer drives the states: it ends the wait at the start, begins a copy, and completes it after
+ * the disk had time to write. The slices in between run after everything else in the loop.
  */
 #include "source/copy_keeper.h"
 
@@ -49,10 +49,10 @@ struct copy_keeper {
     bool written;               /* since the start */
     struct copy_writer *writer; /* of the copy that is being written */
     struct copy_head head;      /* of that copy */
-    uint64_t writing_version;   /* of the store when it was begun */
-    uint64_t written_version;   /* when the one that is there was */
-    int64_t due_ms;             /* no copy before then, monotonic */
-    int64_t armed_ms;           /* when the timer is to begin one; 0: it is not */
+    uint64_t writing_version;   /* of the store when the current copy was begun */
+    uint64_t written_version;   /* of the store in the copy on disk */
+    int64_t due_ms;             /* the earliest time of the next copy, monotonic */
+    int64_t armed_ms;           /* when the timer begins one; 0: it is not armed */
 };
 
 static void tell(const struct copy_keeper *keeper, const char *group, const struct faults *faults)
@@ -67,7 +67,10 @@ static bool is_dirty(const struct copy_keeper *keeper)
     return !keeper->written || store_version(keeper->options.store) != keeper->written_version;
 }
 
-/* Arms the timer for the next copy; never later than it was, or changes would put it off. */
+/*
+ * Arms the timer for the next copy; never later than before, since continuous changes would
+ * postpone it.
+ */
 static void plan_next(struct copy_keeper *keeper)
 {
     const struct copy_timing *timing = &keeper->timing;
@@ -109,7 +112,7 @@ static int begin(struct copy_keeper *keeper)
                       &keeper->writer);
 }
 
-/* The new copy is in its place. */
+/* The new copy is in place. */
 static void take_note(struct copy_keeper *keeper)
 {
     struct copy_status *copy = &keeper->options.status->copy;
@@ -161,7 +164,7 @@ static void on_timer(void *context)
         give_up(keeper, r);
 }
 
-/* What an operator has to know while the source has not been read since the start. */
+/* What an operator has to know while the source has not synced since the start. */
 static void tell_of_start(const struct copy_keeper *keeper)
 {
     const struct status *status = keeper->options.status;

@@ -2,12 +2,12 @@
 /*
  * The step from a file's old content to its new one in the store; called by manifest.c.
  *
- * The store doesn't tell what an origin has, so each file remembers its keys: packed, because
- * a file may hold a hundred thousand. Old keys and new objects are in the same order, hence one
- * merge walk finds what is gone.
+ * The store can't list the keys of an origin, so each file stores its keys: packed, because a file
+ * may hold a hundred thousand. Old keys and new objects are in the same order, so one merge walk
+ * finds removed objects.
  *
- * What is gone goes first. Then the new keys cover all that is left, and a put that fails for want
- * of memory leaves nothing behind that nobody remembers.
+ * Removed objects are deleted first. Then the new keys cover everything that is left, and a put
+ * that fails for lack of memory leaves no object without a stored key.
  */
 #include "source/file_keys.h"
 
@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* The key at `at`, as far as keys are compared; returns where the next one begins. */
+/* Reads the key at `at`, as far as keys are compared; returns where the next one begins. */
 static const char *key_read(const char *at, struct object *ret_key)
 {
     const char *namespace = at + 1;

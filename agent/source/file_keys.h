@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which keys a file has in the store, and the step from these to what it says now. */
+/* The keys that a file has in the store, and their replacement by the file's current objects. */
 #pragma once
 
 #include <stddef.h>
@@ -14,9 +14,9 @@ struct file_keys {
 };
 
 /*
- * Makes the objects (sorted by key, taken over) all that `origin` has in the store. Returns 0
- * or -ENOMEM: then a part may have changed, the keys cover it, and a second call brings the
- * rest.
+ * Replaces all objects that `origin` has in the store by these (sorted by key; ownership is taken).
+ * Returns 0 or -ENOMEM: then a part may have changed, the keys cover it, and a second call
+ * completes the change.
  */
 int file_keys_replace(struct file_keys *file_keys, struct store *store, const char *origin,
                       manifest_objects *objects);

@@ -2,10 +2,10 @@
 /*
  * The states of a folder's files; the table belongs to manifest.c, which reads the files.
  *
- * Those with something to do are linked in one of two lists, so that an event costs the same with
- * ten files as with ten thousand. The lists are in no order of generation (a file that waited goes
- * to the end of the queue with an old number), therefore file_table_loaded() walks them; it is
- * called once per slice, not per event.
+ * Files that need work are linked in one of two lists, so that the cost of an event does not depend
+ * on the number of files. The lists are not ordered by generation (a file that waited is queued
+ * last with an old number), therefore file_table_loaded() walks them; it is called once per slice,
+ * not per event.
  */
 #include "source/file_table.h"
 

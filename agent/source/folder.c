@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Watching a folder by inotify; its one listener is manifest.c.
+ * Watches a folder by inotify; the only user is manifest.c.
  *
- * inotify watches an inode, not a path. So the parent is watched as well: it tells when the folder
- * comes back, or when a link of its name is turned elsewhere. Where the parent is missing too, a
- * timer looks again. No descriptor of the folder is kept: the kernel sends IN_DELETE_SELF only when
- * the last user of a removed directory is gone.
+ * inotify watches an inode, not a path. So the parent is watched as well: its events show that the
+ * folder was created again, or that a symbolic link with its name was changed. If the parent is
+ * missing too, a timer retries. No descriptor of the folder is kept: the kernel sends
+ * IN_DELETE_SELF only when a removed directory has no users any more.
  *
- * A new file announces itself by IN_CREATE while it is still empty; its content is complete when
- * IN_CLOSE_WRITE comes. Links get no close: a new symbolic link, or a name of a file that has
- * others, counts at once. (A nameless file that is linked into the folder looks like one that is
- * still being written, and is found by the next rescan.)
+ * A new file causes IN_CREATE while it is still empty; its content is complete at IN_CLOSE_WRITE.
+ * Links cause no close event: a new symbolic link, or a new hard link of a file with others, is
+ * reported at once. (An O_TMPFILE file that is linked into the folder looks like one that is still
+ * being written, and is found by the next rescan.)
  *
  * ConfigMap volumes replace everything by renaming a link named "..data", to which the visible
- * names point; those see no event of their own. Lost events (IN_Q_OVERFLOW), an unmount and
- * changes of the folder itself lead to the same answer: list everything again.
+ * names point; those cause no events of their own. Lost events (IN_Q_OVERFLOW), an unmount and
+ * changes of the folder itself have the same effect: everything is listed again.
  */
 #include "source/folder.h"
 
@@ -32,7 +32,7 @@
 #include "loop/timer.h"
 
 enum {
-    /* An API request that comes after a rename must find it observed. */
+    /* An API request that arrives after a rename must find it observed. */
     PRIORITY = SD_EVENT_PRIORITY_NORMAL - 10,
     MEMBER_EVENTS =
         IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB,
@@ -45,15 +45,15 @@ enum {
 struct folder {
     char *path;
     char *parent;
-    char *base; /* the name in the parent */
+    char *base; /* its name in the parent */
     sd_event *event;
     struct folder_handler handler;
     sd_event_source *watch, *parent_watch;
     struct timer *retry;
     struct backoff backoff;
-    dev_t device; /* of what is watched */
+    dev_t device; /* of the watched directory */
     ino_t inode;
-    int error; /* what lost() was told last; 0: the folder is there */
+    int error; /* last error passed to lost(); 0: the folder exists */
 };
 
 static int name_cmp(const void *a, const void *b)
@@ -97,7 +97,7 @@ static int read_names(int fd, name_list *ret_names)
     return 0;
 }
 
-/* True for a new name whose content is not there yet; its close will be an event of its own. */
+/* True for a new name whose content is not complete yet; its close will be a separate event. */
 static bool still_written(const struct folder *folder, const char *name)
 {
     struct stat st;
@@ -140,7 +140,7 @@ static int on_parent_event(sd_event_source *source, const struct inotify_event *
     return 0;
 }
 
-/* A parent that can't be watched costs only time: the timer looks as well. */
+/* A parent that can't be watched only causes a delay: the timer retries as well. */
 static void watch_parent(struct folder *folder)
 {
     if (folder->parent_watch)
@@ -170,7 +170,7 @@ static int watch(struct folder *folder, int fd)
     return 0;
 }
 
-/* The watch comes before the list, so that what changes between the two is an event. */
+/* The watch is added before the folder is listed, so that changes between the two cause events. */
 static int watch_and_list(struct folder *folder, name_list *ret_names)
 {
     AUTOCLOSE int fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

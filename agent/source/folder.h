@@ -2,8 +2,8 @@
 /*
  * A watched folder: which names are in it, and which of them may have changed.
  *
- * The folder says only that something may have changed, never what: whoever listens opens the
- * file and sees. Names that begin with a dot are never reported.
+ * The folder reports only that something may have changed, never what: the handler opens the file
+ * and checks. Names that begin with a dot are never reported.
  */
 #pragma once
 
@@ -24,13 +24,13 @@ void name_list_done(name_list *names);
 
 struct folder_handler {
     /*
-     * One name came, went or was written. `attributes`: only its mode or its times were touched.
-     * The name is borrowed for the call.
+     * One name was added, removed or written. `attributes`: only its mode or its times have
+     * changed. The name is borrowed for the call.
      */
     void (*touched)(void *context, const char *name, bool attributes);
-    /* The folder is there, these are all its names, and any of them may have changed. */
+    /* The folder exists, these are all its names, and any of them may have changed. */
     void (*listed)(void *context, const name_list *names);
-    /* The folder can't be read (-errno); it is looked for again, more and more slowly. */
+    /* The folder can't be read (-errno); it is retried with growing delays. */
     void (*lost)(void *context, int error);
     void *context;
 };
@@ -42,7 +42,7 @@ bool folder_is_manifest(const char *name);
 int folder_names(const char *path, name_list *ret_names);
 
 /*
- * Prepares to watch; the handler is not called before folder_rescan(). Events are taken before
+ * Prepares to watch; the handler is not called before folder_rescan(). Events are handled before
  * those of sources with normal priority. Returns 0 or -errno.
  */
 int folder_new(sd_event *event, const char *path, const struct folder_handler *handler,
@@ -50,11 +50,11 @@ int folder_new(sd_event *event, const char *path, const struct folder_handler *h
 void folder_free(struct folder *folder);
 DEFINE_CLEANUP(struct folder *, folder_free);
 
-/* Finds and watches the folder that the path names now; ends in listed() or lost(). */
+/* Finds and watches the folder at the path; ends in listed() or lost(). */
 void folder_rescan(struct folder *folder);
 
-/* The same after a while, more and more slowly until the folder was listed. */
+/* The same after a delay, which grows until the folder was listed. */
 void folder_rescan_later(struct folder *folder);
 
-/* True if the path names a folder at this moment. */
+/* True if there is a folder at the path now. */
 bool folder_exists(const struct folder *folder);

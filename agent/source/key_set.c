@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Keys in an arena, since they live and go together; see key_set.h. */
+/* Keys in an arena, since all are freed together; see key_set.h. */
 #include "source/key_set.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of objects of one kind, collected once and then asked: what a list has named. */
+/*
+ * A set of keys of objects of one kind, filled once and then queried: the objects named by a list.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +21,7 @@ struct key_set {
 /* Adds a key; both strings are copied. Returns 0 or -ENOMEM. */
 int key_set_add(struct key_set *set, const char *namespace, const char *name);
 
-/* Brings the keys into order, which key_set_has() needs. */
+/* Sorts the keys, as key_set_has() requires. */
 void key_set_sort(struct key_set *set);
 bool key_set_has(const struct key_set *set, const char *namespace, const char *name);
 

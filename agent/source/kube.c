@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The Kubernetes source: one reflector for each kind, one client for all of them, and what they
- * say together: generations, faults, and when all is in sync. Started by agentd.
+ * report together: generations, faults, and whether everything is in sync. Started by agentd.
  *
- * Reflectors only mark that something has changed; a deferred report brings status and faults up
- * to date and tells the daemon, once for all that has arrived together.
+ * Reflectors only mark that something has changed; a deferred report updates status and faults and
+ * notifies the daemon, once for all changes that arrived together.
  *
- * That the API can't be reached at all is one fault, not one of each kind.
+ * An unreachable API is one fault, not one of each kind.
  */
 #include "source/kube.h"
 
@@ -31,7 +31,7 @@ struct kube_source {
     struct reflector reflectors[KUBE_KINDS_MAX];
     size_t count;
     char *server;            /* for status */
-    char *node, *proxy_name; /* to which `options` points: the caller's go with a reload */
+    char *node, *proxy_name; /* `options` points to them: a reload frees the caller's */
 };
 
 static void tell(const struct kube_source *source, const char *group, const struct faults *faults)
@@ -54,7 +54,7 @@ static void tell_of_kind(const struct kube_source *source, const struct reflecto
     tell(source, name, &faults);
 }
 
-/* True if the host of a URL can be nowhere but here. */
+/* True if the host of a URL can only be this machine. */
 static bool is_local(const char *url)
 {
     static const char *const hosts[] = { "://127.", "://[::1]", "://localhost:", "://localhost/" };
@@ -65,7 +65,7 @@ static bool is_local(const char *url)
     return false;
 }
 
-/* The word of who asked for something, and failed, before that of who only asks. */
+/* The error of a failed request takes precedence over that of the pulse. */
 static void tell_unreachable(const struct kube_source *source, struct faults *faults)
 {
     for (size_t i = 0; i < source->count; i++) {
@@ -127,7 +127,7 @@ static void on_changed(void *context)
     deferred_schedule(source->report);
 }
 
-/* After an outage the kinds don't wait each for the end of its own pause. */
+/* After an outage the kinds do not wait for the end of their pauses. */
 static void hurry(struct kube_source *source)
 {
     for (size_t i = 0; i < source->count; i++)
@@ -196,7 +196,7 @@ static int start_pulse(struct kube_source *source, sd_event *event,
     return kube_pulse_new(event, &options, &source->pulse);
 }
 
-/* Makes what the options say the source's own. */
+/* Copies the strings of the options. */
 static int own_strings(struct kube_source *source)
 {
     struct kube_source_options *options = &source->options;
@@ -218,7 +218,7 @@ int kube_source_start_timed(sd_event *event, const struct kube_source_options *o
     int r = kube_client_new(event, options->config, &source->client);
     if (r < 0)
         return r;
-    source->options.config = NULL; /* the client's now */
+    source->options.config = NULL; /* owned by the client now */
     r = own_strings(source);
     if (r < 0)
         return r;
@@ -228,7 +228,7 @@ int kube_source_start_timed(sd_event *event, const struct kube_source_options *o
     *options->status = (struct source_status){
         .name = "kubernetes",
         .path = source->server,
-        .observed_generation = 1, /* the start: nobody may take what was not listed for applied */
+        .observed_generation = 1, /* the start: unlisted objects must not count as applied */
     };
     r = start_pulse(source, event, timing);
     if (r < 0)
@@ -238,7 +238,7 @@ int kube_source_start_timed(sd_event *event, const struct kube_source_options *o
         return r;
     tell_of_api(source);
     if (source->count == 0)
-        deferred_schedule(source->report); /* of nothing, all is known */
+        deferred_schedule(source->report); /* without kinds, everything is known */
     *ret_source = TAKE_PTR(source);
     return 0;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a list says: elements, one by one, and the frame around them, which has the version and the
- * way to the next page. Called by reflector.c.
+ * Parses a list: its elements, one by one, and the frame around them, which has the version and the
+ * continue token of the next page. Called by reflector.c.
  *
- * The first list is what the API server has at hand (resourceVersion=0), as all clients do that
- * come in thousands; later ones must not be older than what was seen before. Only where that can't
- * be had is etcd asked, in pages. Elements don't say their kind.
+ * The first list is served from the API server's cache (resourceVersion=0), as for all clients that
+ * run by the thousand; later ones must not be older than what was seen before. Only where the cache
+ * can't provide that, etcd is read, in pages. Elements do not have a kind.
  *
- * Whatever is not such a list, or is an older one, is given up. What a complete list has not named
- * goes. An element that can't be read is named all the same, and stays; if not even its name can be
- * read, nothing goes on account of this list.
+ * An answer that is no such list, or an older one, is abandoned. Objects that are not in a complete
+ * list are removed. An element that can't be parsed still counts as named, and its object stays; if
+ * not even its name can be read, this list removes no objects.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@
 enum {
     PAGE = 500,
     CONTINUATION_MAX = 16 << 10,
-    PAGES_MAX = 10000, /* who has more does not come to an end */
-    EMPTY_MAX = 100,   /* nor who has so many more pages than elements */
+    PAGES_MAX = 10000, /* a list with more pages is abandoned */
+    EMPTY_MAX = 100,   /* as is one with so many more pages than elements */
 };
 
 char *list_path(const struct reflector *reflector)
@@ -84,7 +84,7 @@ static int read_item(struct reflector *reflector, const struct json_part *part,
     return r < 0 ? reflector_give_up(reflector, "%s", kube_objects_error(r)) : 0;
 }
 
-/* Also null, as Go writes the empty list. */
+/* Also if it is null, as Go encodes an empty list. */
 static bool has_items(const struct doc *list)
 {
     doc_each(member, list) {
@@ -94,7 +94,7 @@ static bool has_items(const struct doc *list)
     return false;
 }
 
-/* NULL: the list does not say one. */
+/* `kind` NULL: the list has none. */
 static int check_kind(struct reflector *reflector, const char *kind)
 {
     const enum kind asked = reflector->task == TASK_CHECK ? KIND_NODE : reflector->resource->kind;
@@ -109,8 +109,8 @@ static int check_kind(struct reflector *reflector, const char *kind)
     return 0;
 }
 
-/* That the API has gone back is what a check is for. A list is believed to be older if a check has
- * said so, and if it is etcd's. */
+/* Only a check can find that the API's version has gone back. An older list is accepted if a check
+ * has confirmed that, and if it is read from etcd. */
 static int check_version(struct reflector *reflector, const char *version)
 {
     bool believed =
@@ -123,8 +123,8 @@ static int check_version(struct reflector *reflector, const char *version)
 }
 
 /*
- * The API's own kinds say kind and version before all items, so that of another list, or of an old
- * one, not even an item is read. Custom resources say them at the end: items are held until then.
+ * Built-in kinds have kind and version before all items, so that of another list, or of an older
+ * one, not even one item is read. Custom resources have them at the end: items are held until then.
  */
 int list_head(struct reflector *reflector)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From an element of a list or an event of a watch to the store; called by kube_list.c and
+ * Puts elements of a list or events of a watch into the store; called by kube_list.c and
  * kube_watch.c.
  *
- * An object that can't be decoded changes nothing in the store: its last good version stays in
- * force until a good one comes, or the object goes. What is wrong with it is kept by key, so that
- * the fault goes with its cause. An element that is not even JSON (too long, too deep, no UTF-8)
- * mostly shows its name all the same, since metadata stands at its beginning.
+ * An object that can't be decoded does not change the store: its last good version stays in force
+ * until a good one arrives, or the object is deleted. Problems are kept by key, so that a fault
+ * ends with its cause. An element that is not even JSON (too long, too deep, no UTF-8) can mostly
+ * be identified nevertheless, since metadata is at its beginning.
  *
- * The place of a fault is the object: lines and columns of an answer are of no use to anybody.
+ * The place of a fault is the object: lines and columns of an answer do not help an operator.
  */
 #include "source/kube_objects.h"
 
@@ -25,22 +25,22 @@
 
 enum {
     MOST_TOLD = 50,    /* objects whose faults are listed */
-    MOST_KEPT = 10000, /* objects of which is kept what is wrong with them */
+    MOST_KEPT = 10000, /* objects whose problems are kept */
 };
 
 struct trouble {
     char *place; /* "Service default/web"; of text without a name "Service" */
     bool unknown;
-    uint64_t list; /* the number of the list that was the last one begun */
+    uint64_t list; /* number of the last list that was begun */
     struct faults faults;
 };
 
-/* What has come of an object, to be taken into the store or told of. */
+/* An object that was read, to be put into the store or reported. */
 struct arrival {
     struct object *object; /* NULL: it can't be used */
     char *place;
     bool named;
-    bool unknown; /* it can't be used, and nothing is known of it */
+    bool unknown; /* it can't be used, and there is no version from before */
     struct faults errors, warnings;
 };
 
@@ -124,7 +124,7 @@ static void forget(struct kube_objects *objects, const char *place)
     trouble_done(&gone);
 }
 
-/* Notes what is wrong with an object, instead of what was; an empty list: nothing. */
+/* Replaces the problems of an object; an empty list: there are none. */
 static int note(struct kube_objects *objects, struct arrival *arrival)
 {
     const struct faults *const lists[] = { &arrival->errors, &arrival->warnings };
@@ -147,7 +147,7 @@ static int note(struct kube_objects *objects, struct arrival *arrival)
     if (r < 0)
         faults_done(&trouble.faults);
     else
-        arrival->place = NULL; /* the table's */
+        arrival->place = NULL; /* owned by the table */
     return r;
 }
 
@@ -156,7 +156,7 @@ static bool is_known(const struct kube_objects *objects, const struct object_nam
     return name && store_get(objects->store, objects->kind, name->namespace, name->name);
 }
 
-/* An element of a list mostly does not say its kind; what does and is another's is none of ours. */
+/* Elements of a list mostly have no kind; an element of another kind is rejected. */
 static int check_kind(const struct kube_objects *objects, const struct document *document,
                       const struct doc *root, struct faults *errors)
 {
@@ -176,7 +176,7 @@ static int take(struct kube_objects *objects, struct arrival *arrival)
     return r == -ENOMEM ? r : note(objects, arrival);
 }
 
-/* Takes what has come, or holds it. */
+/* Takes an object, or holds it. */
 static int arrive(struct kube_objects *objects, struct arrival *arrival)
 {
     if (!objects->holding)
@@ -335,7 +335,7 @@ void kube_objects_begin_list(struct kube_objects *objects)
     objects->lists++;
 }
 
-/* Every object was in the list: what was said of others is over. */
+/* Every object was in the list: problems of all others are over. */
 static void forget_old(struct kube_objects *objects)
 {
     for (size_t i = objects->troubles.count; i > 0; i--) {

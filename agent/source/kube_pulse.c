@@ -2,11 +2,11 @@
 /*
  * The pulse of the API; made and owned by kube.c.
  *
- * A watch of what seldom changes is silent for a minute, and one to a server that hangs is silent
- * for ever: its kernel goes on to acknowledge. So when nothing was heard for ten seconds (as often
- * as a kubelet renews its lease), this node's own Node is asked for, from the server's cache. Any
- * answer will do, a refusal too. It only finds out: whoever watches goes on as before, so that a
- * server which wakes up is at once where it was.
+ * A watch of objects that rarely change is silent for a minute, and a watch at a server that hangs
+ * is silent without end: the server's kernel still acknowledges packets. So after ten seconds
+ * without data (the interval at which a kubelet renews its lease), this node's own Node is read
+ * from the server's cache. Any answer will do, a refusal too. The pulse only detects: watches
+ * continue as before, so that a server which recovers is in use at once.
  */
 #include "source/kube_pulse.h"
 
@@ -24,7 +24,7 @@
 struct kube_pulse {
     struct kube_pulse_options options;
     char *path;
-    struct timer *timer; /* until the next question, or for its answer */
+    struct timer *timer; /* until the next check, or for its answer */
     struct kube_request *request;
     struct backoff backoff;
     bool lost;
@@ -54,7 +54,7 @@ void kube_pulse_heard(struct kube_pulse *pulse)
         pulse->options.changed(pulse->options.context);
 }
 
-/* The head alone is no answer. */
+/* The head alone does not count as an answer. */
 static void on_started(void *context, int status, int64_t retry_after_ms)
 {
     (void)context, (void)status, (void)retry_after_ms;
@@ -116,7 +116,7 @@ int kube_pulse_new(sd_event *event, const struct kube_pulse_options *options,
     pulse->backoff = (struct backoff){ .initial_ms = options->timing->pulse_limit_ms / 5,
                                        .max_ms = options->timing->pulse_ms };
     pulse->path = text_format("%s&resourceVersion=0", options->path);
-    pulse->options.path = NULL; /* the caller's goes */
+    pulse->options.path = NULL; /* the caller frees its own */
     if (!pulse->path)
         return -ENOMEM;
     int r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, on_time, pulse, &pulse->timer);

@@ -3,15 +3,15 @@
  * The kinds that a node needs, with selectors that leave out what it does not.
  *
  * Slices of another proxy's Services and of headless ones are left out, as kube-proxy does; the
- * Services themselves are not: their ClusterIPs lie in our networks and must not be taken for
- * addresses that nobody has. Blocks of all nodes are asked for as well as their Nodes: together
- * they tell who is a pod, wherever it runs. A proxy with a name of its own serves Services with its
- * label and those with none: no selector can say "or", so that the plan leaves the others out.
+ * Services themselves are not: their ClusterIPs are in our networks and must not be taken for
+ * unassigned addresses. Blocks and Nodes of the whole cluster are read: together they show which
+ * addresses are pods, wherever they run. A proxy with a name of its own serves Services with its
+ * label and those without one: no selector can express "or", so the plan filters the others.
  *
- * Pods are those of this node, unless it is a gateway of egress: then the annotation of any pod may
- * name what it serves, and no selector asks for annotations.
+ * Pods are those of this node, unless it is a gateway of egress: then it serves the annotations of
+ * any pod, and selectors can't match annotations.
  *
- * Namespaces choose the pools of pods, and are asked for by who gives addresses to pods alone.
+ * Namespaces select the pools of pods, and are read only by programs that allocate pod addresses.
  */
 #include "source/kube_resource.h"
 
@@ -37,7 +37,7 @@ static const struct kube_resource agent_rows[] = {
     { KIND_IP_POOL, "/apis/metallb.io/v1beta1/ipaddresspools", .optional = true },
     { KIND_BGP_ADVERTISEMENT, "/apis/metallb.io/v1beta1/bgpadvertisements", .optional = true },
     { KIND_L2_ADVERTISEMENT, "/apis/metallb.io/v1beta1/l2advertisements", .optional = true },
-    { KIND_NAMESPACE, "/api/v1/namespaces" }, /* last: only who gives addresses to pods asks */
+    { KIND_NAMESPACE, "/api/v1/namespaces" }, /* last: only to allocate pod addresses */
 };
 _Static_assert(ARRAY_SIZE(agent_rows) <= KUBE_KINDS_MAX, "status has a row for each kind");
 const struct kube_resources kube_agent_resources = { agent_rows, ARRAY_SIZE(agent_rows) - 1 };

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a watch says: {"type": "ADDED", "object": {...}}, one after the other. Called by
- * reflector.c.
+ * Parses a watch: {"type": "ADDED", "object": {...}}, one after the other. Called by reflector.c.
  *
- * Each event moves the version from which the watch is resumed, and never back; a bookmark does
- * nothing else. An event whose consequences found no memory leaves the version behind, and comes
- * again. Of one that can't be read, the beginning mostly says whose it is, and whether that was
- * deleted.
+ * Each event advances the version from which the watch is resumed, and never moves it back; a
+ * bookmark does nothing else. If there was no memory to apply an event, the version is not
+ * advanced, and the event is sent again. The beginning of an event that can't be parsed mostly has
+ * the object's name, and whether it was deleted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +46,7 @@ int watch_refused_part(struct reflector *reflector, const char *text, const stru
     return 0;
 }
 
-/* An ERROR: its object is a Status, which tells when to come again as `Retry-After` does. */
+/* An ERROR: its object is a Status, which may have a delay as `Retry-After` does. */
 static int read_error(struct reflector *reflector, const struct document *document,
                       const struct doc *status)
 {
@@ -77,9 +76,9 @@ static int take_object(struct reflector *reflector, const struct document *docum
 }
 
 /*
- * Whether an event can be what comes next: each is newer than those before it, also a deletion,
- * which has the version at which it took place. A bookmark may say the version again. Of an object
- * that comes or changes, what it says of itself is a fault of its own (kube_objects.c).
+ * Whether an event can be the next one: each is newer than those before it, also a deletion, which
+ * has the version at which it happened. A bookmark may repeat the version. Problems of an added or
+ * modified object itself are separate faults (kube_objects.c).
  */
 static int check_event(struct reflector *reflector, const struct doc *object, bool put,
                        bool deleted, const char *version)

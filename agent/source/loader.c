@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads the files that may have changed and brings what they say into the store.
+ * Reads the files that may have changed and puts their objects into the store.
  *
  * They are read one after the other, in slices of a few milliseconds. A slice runs after everything
- * else that the loop has to do, a pass included: one long file delays neither a repair nor an
- * answer. A file that is not there when it is to be read waits a moment, then its objects go; one
- * that was changed while it was read, or for which memory was short, waits for another turn. The
- * step into the store is one for the whole file: no pass sees half of it.
+ * else in the loop, a pass included: a long file delays neither a repair nor an answer. If a file
+ * does not exist when it is to be read, its objects are removed after a moment; a file that was
+ * changed while it was read, or for which memory was short, is queued again. A whole file is put
+ * into the store in one step: no pass sees half of it.
  *
- * Nothing is taken out because the folder is gone: only a file that is missing from a folder that
- * is there counts as deleted. While the folder is away nothing is pending, as nothing can be done.
+ * Nothing is removed because the folder is missing: only a file that is missing from an existing
+ * folder counts as deleted. While the folder is missing nothing is pending, as nothing can be done.
  *
- * The daemon is called back from the loop only, at the end of a slice or of a look at what waits.
+ * The daemon is called only from the loop, at the end of a slice or of a check of waiting files.
  */
 #include "source/loader.h"
 
@@ -33,11 +33,11 @@
 
 enum {
     SLICE_US = 5000,
-    GONE_MS = 200,   /* how long a file may be away, as when an editor replaces it */
+    GONE_MS = 200,   /* how long a file may be missing, as when an editor replaces it */
     RETRY_MS = 1000, /* after a lack of memory or descriptors */
-    /* Behind passes and everything else that the loop has to do. */
+    /* After passes and everything else in the loop. */
     SLICE_PRIORITY = SD_EVENT_PRIORITY_IDLE + 10,
-    /* A file of this size leaves so much free heap behind that it is given back. */
+    /* After a file of this size, so much heap is free that it is returned to the system. */
     TRIM_BYTES = 8 << 20,
 };
 
@@ -120,7 +120,7 @@ static void wait_for(struct loader *loader, struct file *file, int64_t delay_ms)
     arm(loader, file->due_ms);
 }
 
-/* What could not be read for a reason that may pass is tried again. */
+/* Retries after a temporary error. */
 static void try_later(struct loader *loader, struct file *file, int error)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -131,7 +131,7 @@ static void try_later(struct loader *loader, struct file *file, int error)
     wait_for(loader, file, RETRY_MS);
 }
 
-/* Brings what was read into the store. Returns 0 or -ENOMEM. */
+/* Puts the objects of a file into the store. Returns 0 or -ENOMEM. */
 static int take_over(struct loader *loader, struct file *file, struct manifest_file *read)
 {
     if (!read->broken) {
@@ -150,7 +150,7 @@ static int take_over(struct loader *loader, struct file *file, struct manifest_f
     return 0;
 }
 
-/* Begins to read a file, or goes on. Returns as manifest_file_read(). */
+/* Begins to read a file, or continues. Returns as manifest_file_read(). */
 static int read_on(struct loader *loader, const struct file *file, int64_t until_us)
 {
     if (!loader->reading) {
@@ -166,7 +166,7 @@ static void read_first(struct loader *loader, struct file *file, int64_t until_u
 {
     int r = read_on(loader, file, until_us);
     if (r == 0)
-        return; /* its time is over, and the file is not */
+        return; /* the slice is over before the file is complete */
 
     struct manifest_file *read = TAKE_PTR(loader->reading);
     if (r == 1)
@@ -226,7 +226,7 @@ static void look_at_waiting(void *context)
 {
     struct loader *loader = context;
     loader->armed_ms = 0;
-    /* A folder whose parent was moved away gives no event. */
+    /* Moving the folder's parent causes no event. */
     bool there = folder_exists(loader->folder);
     if (!there)
         folder_rescan(loader->folder);
@@ -245,7 +245,7 @@ static void look_at_waiting(void *context)
 
 void loader_change(struct loader *loader, struct file *file)
 {
-    /* What was begun of the file is worth nothing now. */
+    /* What was read of the file so far is outdated. */
     if (loader->reading && file == TAILQ_FIRST(&loader->table.queue))
         manifest_file_free(TAKE_PTR(loader->reading));
     file_table_change(&loader->table, file);
@@ -265,7 +265,7 @@ int loader_init(struct loader *loader, sd_event *event, const struct manifest_op
     loader->directory = strdup(options->directory);
     if (!loader->directory)
         return -ENOMEM;
-    loader->options.directory = loader->directory; /* a reload frees the caller's */
+    loader->options.directory = loader->directory; /* a reload frees the caller's string */
     int r = deferred_new(event, SLICE_PRIORITY, read_slice, loader, &loader->slice);
     if (r < 0)
         return r;
@@ -273,7 +273,7 @@ int loader_init(struct loader *loader, sd_event *event, const struct manifest_op
     if (r < 0)
         return r;
 
-    /* The start is the first thing observed: nobody may take an unread folder for applied. */
+    /* The start is the first observed generation: an unread folder must not count as applied. */
     loader->table.observed = 1;
     *options->status = (struct source_status){
         .name = "manifests",

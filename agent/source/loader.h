@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a file that may have changed to the store, the faults and the status; the inner half of the
- * manifest source. manifest.c says which files changed, and reads the members.
+ * Loads files that may have changed into the store, and updates faults and status; the inner half
+ * of the manifest source. manifest.c finds which files have changed, and reads the members.
  */
 #pragma once
 
@@ -21,12 +21,13 @@ struct loader {
     char *directory;
     struct folder *folder;
     struct file_table table;
-    struct manifest_file *reading; /* the first of the queue, begun; or NULL */
+    struct manifest_file *reading; /* the first of the queue, being read; or NULL */
     struct deferred *slice;
     struct timer *timer;
-    int64_t armed_ms; /* when the timer runs; 0: never */
-    bool complete;    /* every name in the folder, and every change of it, is noted in the table */
-    bool store_touched;  /* which keys two files have may have changed, not told yet */
+    int64_t armed_ms;   /* when the timer expires; 0: never */
+    bool complete;      /* every name in the folder, and every change of it, is in the table */
+    bool store_touched; /* the keys that two files share may have changed, which is not reported yet
+                         */
     bool status_changed; /* the daemon has not been called yet */
     uint64_t initial;    /* synced once this generation is loaded; 0: not known */
     uint64_t loaded;
@@ -37,11 +38,11 @@ void loader_done(struct loader *loader);
 
 bool loader_file_exists(const struct loader *loader, const char *name);
 
-/* The file has changed, come or gone: it is read soon. */
+/* The file was changed, added or removed: it is read soon. */
 void loader_change(struct loader *loader, struct file *file);
 
 /* Replaces the faults of a group. */
 void loader_tell(struct loader *loader, const char *group, const struct faults *faults);
 
-/* Asks for a slice: it brings the status up to date and calls the daemon if anything happened. */
+/* Schedules a slice: it updates the status and calls the daemon if anything happened. */
 void loader_schedule(struct loader *loader);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The manifest source: joins the watch on the folder with the loader of its files. Started by
+ * The manifest source: connects the watch on the folder with the loader of its files. Started by
  * agentd; agentctl reads a folder once, by manifest_load().
  *
- * Here is decided what an event means: whether a name is a manifest, whether it has changed since
- * it was read last, and whether the folder as a whole is in doubt. Everything after that, reading
- * and the way into the store, is the loader's.
+ * This file interprets events: whether a name is a manifest, whether it has changed since it was
+ * read last, and whether the folder as a whole has to be listed again. The loader reads the files
+ * and updates the store.
  */
 #include "source/manifest.h"
 
@@ -21,10 +21,10 @@
 
 struct manifest_source {
     struct loader loader;
-    bool lost; /* the folder, and that was told */
+    bool lost; /* the folder can't be read, and that was reported */
 };
 
-/* True if a file is not the one that was read last, or may not be. */
+/* True if a file differs, or may differ, from the one that was read last. */
 static bool differs(const struct loader *loader, const struct file *file)
 {
     AUTOFREE char *path = text_format("%s/%s", loader->directory, file->name);
@@ -34,7 +34,7 @@ static bool differs(const struct loader *loader, const struct file *file)
     return !file_id_equal(&id, &file->id);
 }
 
-/* A change that there is no memory to note down: list the folder when there may be some. */
+/* There is no memory to note a change: lists the folder again when there may be some. */
 static void lose_track(struct loader *loader)
 {
     loader->complete = false;
@@ -65,7 +65,7 @@ static void on_touched(void *context, const char *name, bool attributes)
     }
     if (file ? attributes && !differs(loader, file)
              : attributes || !loader_file_exists(loader, name))
-        return; /* as it was; or new and still being written; or gone before it counted */
+        return; /* unchanged; or new and still being written; or removed before it was counted */
     loader->options.status->last_event_wall_ms = clock_wall_ms();
     if (file || file_table_add(&loader->table, name, &file) == 0)
         loader_change(loader, file);

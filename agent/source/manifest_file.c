@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads one manifest file into objects; called by manifest.c, which brings them into the store.
+ * Reads one manifest file into objects; called by manifest.c, which puts them into the store.
  *
- * Nothing of a file counts unless all of it is good: from the first error on no object is kept,
- * and reading goes on only to find further errors, up to a number that a person would read.
- * Warnings (a bad address that was skipped) leave the file good.
+ * A file is used only if all of it is good: after the first error no object is kept, and reading
+ * continues only to find further errors, up to a number that a person would read. With warnings (a
+ * bad address that was skipped) a file is still good.
  *
- * The path is looked at three times. Before open(), because opening a device can act and a fifo
- * could block; after it, because what was opened is what counts; and at the end, because a file
- * that was written or replaced while it was read in slices may be a mixture. Times on a file have
- * the grain of the kernel's tick, so a file changed just now is not known by them.
+ * The path is checked three times. Before open(), because opening a device can have effects and a
+ * fifo could block; after it, because the opened file counts; and at the end, because a file that
+ * was written or replaced while it was read in slices may be a mixture. File times have the
+ * resolution of the kernel's tick, so they do not prove that a file which was just changed is the
+ * same.
  */
 #include "source/manifest_file.h"
 
@@ -31,7 +32,7 @@
 #include "model/services/endpoints.h"
 
 enum {
-    MOST_FAULTS = 20, /* errors told of one file; warnings likewise */
+    MOST_FAULTS = 20, /* errors reported of one file; warnings likewise */
     FRESH_MS = 100,   /* well above the tick by which file times advance */
 };
 
@@ -53,7 +54,7 @@ static struct file_id id_of(const struct stat *st)
     };
 }
 
-/* Moves up to `room` faults over; returns how many were dropped. */
+/* Moves up to `room` faults; returns how many were dropped. */
 static size_t faults_move(struct faults *to, struct faults *from, size_t room)
 {
     size_t moved = 0;
@@ -76,7 +77,7 @@ static void objects_done(manifest_objects *objects)
     vec_done(objects);
 }
 
-/* The file is broken; what was read of it will never count. */
+/* The file is broken; its objects will never be used. */
 static void refuse(struct manifest_file *file, struct faults *errors)
 {
     file->broken = true;
@@ -109,7 +110,7 @@ static const char *type_name(mode_t mode)
                             : "a device";
 }
 
-/* True if what the path leads to may be opened; otherwise the file is refused. */
+/* True if the file at the path may be opened; otherwise the file is refused. */
 static bool acceptable(struct manifest_file *file, const struct stat *st, uint64_t max_bytes)
 {
     AUTOFAULTS struct faults errors = { 0 };
@@ -156,7 +157,7 @@ static int open_checked(struct manifest_file *file, uint64_t max_bytes)
                        &file->reader);
 }
 
-/* What the file has of objects; while it is good. */
+/* Keeps an object while the file is good. */
 static int keep(void *context, struct object *object)
 {
     struct manifest_file *file = context;
@@ -170,7 +171,7 @@ static int keep(void *context, struct object *object)
     return 0;
 }
 
-/* Returns 1 if the document says something, 0 if it is none of ours, -EBADMSG, -ENOMEM. */
+/* Returns 1 if the document has an object, 0 if it is none of ours, -EBADMSG, -ENOMEM. */
 static int decode(struct manifest_file *file, const struct document *document,
                   struct faults *errors, struct faults *warnings)
 {
@@ -184,7 +185,7 @@ static int decode(struct manifest_file *file, const struct document *document,
     return r < 0 ? r : 1;
 }
 
-/* Takes one document in. Returns 1, 0 if there is nothing more to read, -ENOMEM. */
+/* Reads one document. Returns 1, 0 if there is nothing more to read, -ENOMEM. */
 static int read_document(struct manifest_file *file)
 {
     AUTOFAULTS struct faults errors = { 0 }, warnings = { 0 };
@@ -194,7 +195,7 @@ static int read_document(struct manifest_file *file)
         return r;
     if (r < 0) {
         refuse(file, &errors);
-        /* Without an id the next rescan tries again: a disk's error may pass. */
+        /* Without an id the next rescan reads it again: an I/O error may be temporary. */
         if (r != -EBADMSG)
             file->id = (struct file_id){ 0 };
         return 0;

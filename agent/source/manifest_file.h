@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One manifest file on its way into typed objects, all or nothing, read in slices.
- */
+/* Reads one manifest file into typed objects, all or nothing, in slices. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,16 +12,16 @@
 #include "format/reader.h"
 #include "model/object.h"
 
-/* By what a file is known not to have changed. All zero for what can't be looked at. */
+/* Identifies a version of a file. All zero if the file can't be read. */
 struct file_id {
     dev_t device;
     ino_t inode;
     int64_t size;
     int64_t modified_ns, changed_ns;
-    bool fresh; /* changed so shortly before that a further write may leave the times as they are */
+    bool fresh; /* changed so recently that a further write may leave the times unchanged */
 };
 
-/* The file behind a path, links followed. */
+/* The file at a path; symbolic links are followed. */
 struct file_id file_id_at(const char *path);
 bool file_id_equal(const struct file_id *a, const struct file_id *b);
 
@@ -31,28 +29,27 @@ typedef VEC(struct object *) manifest_objects;
 
 struct manifest_file {
     char *path;
-    const char *name; /* the last part of the path: what faults call it */
+    const char *name; /* the last part of the path: its name in faults */
     struct file_id id;
-    struct reader *reader;    /* NULL once all is read */
+    struct reader *reader;    /* NULL when everything is read */
     bool broken;              /* then there are no objects */
-    manifest_objects objects; /* when all is read: in order of key */
+    manifest_objects objects; /* when everything is read: in order of key */
     uint64_t ignored_objects;
     struct faults errors, warnings; /* both of bounded length */
     uint64_t more_warnings;
 };
 
 /*
- * Opens a file for reading. What is wrong with it (not a file, too long, unreadable) makes it
- * broken and is told among its errors. Returns 0, -ENOENT, or what may pass: -ENOMEM, -EMFILE,
- * -ENFILE.
+ * Opens a file for reading. A problem (not a file, too long, unreadable) makes it broken and is
+ * added to its errors. Returns 0, -ENOENT, or a temporary error: -ENOMEM, -EMFILE, -ENFILE.
  */
 int manifest_file_open(const char *directory, const char *name, uint64_t max_bytes,
                        struct manifest_file **ret_file);
 
 /*
- * Reads on until all is read or the clock (clock_mono_us) passes `until_us`. Returns 1 if the file
- * is complete, good or broken; 0 if there is more; -ESTALE if the file was changed under way;
- * -ENOMEM.
+ * Continues until everything is read or the clock (clock_mono_us) passes `until_us`. Returns 1 if
+ * the file is complete, good or broken; 0 if there is more; -ESTALE if the file was changed while
+ * it was read; -ENOMEM.
  */
 int manifest_file_read(struct manifest_file *file, int64_t until_us);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads a folder of manifests once, as `agentctl plan` does: no watch, no loop, no status. It
- * takes the same way from file to store as the daemon, so both read every folder alike.
+ * Reads a folder of manifests once, as `agentctl plan` does: no watch, no loop, no status. It uses
+ * the same code from file to store as the daemon, so both read a folder alike.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,7 +32,9 @@ static int read_once(const char *directory, const char *name, uint64_t max_bytes
     return r;
 }
 
-/* Reads one file whole. Returns 1; -ESTALE: it kept changing; else as manifest_file_open(). */
+/*
+ * Reads a complete file. Returns 1; -ESTALE: it kept changing; otherwise as manifest_file_open().
+ */
 static int read_whole(const char *directory, const char *name, uint64_t max_bytes,
                       struct manifest_file **ret_file)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The turns of one kind: list, watch, and what comes after a failure; made and owned by kube.c.
+ * The tasks of one kind: list, watch, and what follows a failure; made and owned by kube.c.
  *
  *     LIST ----complete----> WATCH ----its time is over----> WATCH
  *       ^                      |
@@ -9,23 +9,23 @@
  *       '------- CHECK <--- (wait)
  *
  * A watch is resumed where it ended. Before that happens after a failure, or a silence longer than
- * bookmarks should let it be, the API is asked for this node's own Node, which costs it next to
- * nothing: the version of the answer shows whether etcd was restored from an older backup. A watch
- * from a version that is still to come would stay silent.
+ * bookmarks should allow, the API is asked for this node's own Node, which is very cheap for it:
+ * the version of the answer shows whether etcd was restored from an older backup. A watch from a
+ * version in the future would stay silent.
  *
- * Success is a watch that lasts for some seconds. Until then failures count, and the waits between
- * attempts grow; from the second on there is a fault. So a server that refuses each watch after a
- * good list is asked as seldom as one that is away. A watch that has brought many events, each
- * newer than all before, was a success, too: where objects change by the thousand the API server
- * drops (ends in good order) who can't be told as quickly, and to wait for long then is to fall
- * further behind. Pauses grow all the same, up to two seconds, and many in a row are told: who
- * replays events with ever newer versions would else be asked hundreds of times in a second.
+ * Success is a watch that lasts for some seconds. Until then failures count, and the pauses between
+ * attempts grow; the second failure is a fault. So a server that refuses each watch after a good
+ * list is asked as rarely as an unreachable one. A watch with many events, each newer than all
+ * before, counts as success, too: where objects change by the thousand, the API server closes the
+ * watches of slow clients, and a long pause would make this node fall further behind. Pauses grow
+ * all the same, up to two seconds, and many in a row are reported: a server that replays events
+ * with ever newer versions would be asked hundreds of times in a second.
  *
- * An API that is back from an outage refuses for a moment, as it has no roles yet: the pauses that
- * have grown until then do not count for that.
+ * After an outage the API refuses requests for a moment, since it has not loaded the roles: pauses
+ * that have grown before do not apply then.
  *
- * Nobody is waited for without end: neither for the head of an answer, nor for the next element,
- * however slowly bytes of it come.
+ * Each wait has a limit: for the head of an answer, and for the next element, however slowly its
+ * bytes arrive.
  */
 #include "source/reflector.h"
 
@@ -41,10 +41,10 @@
 #include "source/kube_version.h"
 
 enum {
-    ABSENCES_MEANT = 3,   /* looks in vain until what was known of a kind is given up */
-    LOOKS_OF_NEED = 6,    /* in place of one look, while a kind is missed */
-    BURST = 10,           /* events: the API drops a watch that is this far behind */
-    LONG_PAUSE_MS = 5000, /* asked for by the API: it is told, though it is the first failure */
+    ABSENCES_MEANT = 3,   /* failed checks until the known objects of a kind are removed */
+    LOOKS_OF_NEED = 6,    /* checks in place of one, while a kind is missed */
+    BURST = 10,           /* events: the API closes a watch that is this far behind */
+    LONG_PAUSE_MS = 5000, /* requested by the API: reported even at the first failure */
 };
 
 const struct kube_timing kube_timing_default = {
@@ -79,7 +79,7 @@ static void succeed(struct reflector *reflector)
     reflector->changed(reflector->context);
 }
 
-/* Says why and what to do about it, and tries again later. */
+/* Reports the error and its remedy, and schedules a retry. */
 static void fail_with_remedy(struct reflector *reflector, const char *why, const char *remedy)
 {
     struct kube_kind_status *status = reflector->status;
@@ -99,7 +99,7 @@ static void fail_with_remedy(struct reflector *reflector, const char *why, const
     reflector->changed(reflector->context);
 }
 
-/* What to do where a request could not be made of what the kubeconfig names. */
+/* The remedy where a file or value of the kubeconfig made a request fail. */
 static const char *remedy_of_file(int error)
 {
     return error == -ENOMEM
@@ -110,7 +110,7 @@ static const char *remedy_of_file(int error)
 
 static const char ended_early[] = "the watch ended too soon";
 
-/* What no API says: a proxy's page, or a program that has the API's port. */
+/* For an answer that no API sends: a proxy's page, or another program on the API's port. */
 static const char *remedy_of_answer(const char *why)
 {
     if (strcmp(why, ended_early) == 0)
@@ -130,7 +130,7 @@ static void fail(struct reflector *reflector, const char *why)
     fail_with_remedy(reflector, why, remedy_of_answer(why));
 }
 
-/* Nobody can tell by events that what could not even be named is over. */
+/* Events can't show that a problem of an unidentified object is over. */
 static void go_on(struct reflector *reflector)
 {
     bool list = reflector->relist || kube_objects_nameless(&reflector->objects);
@@ -164,7 +164,7 @@ static void on_steady(void *context)
         succeed(reflector);
 }
 
-/* Whether it is missed: it is needed, or was there, and may come back at any moment. */
+/* True if the kind is needed, or was served before: it may be served again at any moment. */
 static bool is_missed(const struct reflector *reflector)
 {
     bool had = reflector->status->lists > 0 &&
@@ -172,7 +172,7 @@ static bool is_missed(const struct reflector *reflector)
     return reflector->needed || had;
 }
 
-/* The kind is not served. That a CRD is gone is believed when it has been so for a while. */
+/* The kind is not served. The removal of a CRD is accepted only after a while. */
 static void be_absent(struct reflector *reflector)
 {
     static const struct key_set none;
@@ -192,8 +192,8 @@ static void be_absent(struct reflector *reflector)
 }
 
 /*
- * What is known is too old to go on from: a list is next, at once. If even what was listed just now
- * is too old, that is a failure.
+ * The known version is too old to resume from: a list is next, at once. If even a version that was
+ * listed just now is too old, that is a failure.
  */
 static void expire(struct reflector *reflector, const char *why)
 {
@@ -204,12 +204,12 @@ static void expire(struct reflector *reflector, const char *why)
         start_task(reflector, TASK_LIST);
 }
 
-/* A kind that each API has which is young enough. */
+/* A kind that every API of a recent release has. */
 static const char not_served[] =
     "see whether it is the API at all (server: of the kubeconfig), and not older than Kubernetes "
     "1.21, which serves all that is asked for: kubectl version";
 
-/* A list shows the same: from etcd, if what the API server has at hand was older. */
+/* A list shows the same: from etcd, if the API server's cache was older. */
 static void go_without_check(struct reflector *reflector)
 {
     reflector->back = true;
@@ -269,7 +269,7 @@ static void end_list(struct reflector *reflector)
 
 static void end_check(struct reflector *reflector)
 {
-    free(TAKE_PTR(reflector->continuation)); /* of what was asked for, there can be no more */
+    free(TAKE_PTR(reflector->continuation)); /* the old list has no further pages */
     reflector->doubted = false;
     if (kube_version_is_older(reflector->list_version, reflector->version)) {
         reflector->relist = reflector->back = true;
@@ -280,7 +280,7 @@ static void end_check(struct reflector *reflector)
     go_on(reflector);
 }
 
-/* It goes on soon. */
+/* The watch is resumed soon. */
 static void end_burst(struct reflector *reflector)
 {
     struct kube_kind_status *status = reflector->status;
@@ -371,7 +371,7 @@ static void on_ended(void *context, const char *error, const char *remedy)
         end_list(reflector);
 }
 
-/* A watch of what seldom changes may well be silent, since no bookmark is promised: ask. */
+/* A watch of objects that rarely change may be silent, as bookmarks are not guaranteed: check. */
 static void on_patience_over(void *context)
 {
     struct reflector *reflector = context;
@@ -386,7 +386,7 @@ static void on_patience_over(void *context)
     }
     const bool slow = clock_mono_ms() - reflector->list_began_ms >= reflector->timing->list_ms;
     if (slow && reflector->task == TASK_LIST) {
-        reflector->long_pause = true; /* nobody has heard of it for that long */
+        reflector->long_pause = true; /* there was no answer for that long */
         (void)snprintf(why, sizeof(why), "the list is not complete after %s",
                        clock_ago(reflector->timing->list_ms, ago));
     } else {
@@ -405,7 +405,7 @@ static char *task_path(struct reflector *reflector)
     return reflector->task == TASK_LIST ? list_path(reflector) : strdup(reflector->check_path);
 }
 
-/* Forgets the last answer. Returns 0 or -ENOMEM. */
+/* Clears the last answer. Returns 0 or -ENOMEM. */
 static int clear_answer(struct reflector *reflector)
 {
     reflector->http_status = 0;

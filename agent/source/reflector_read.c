@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Answers as they come in: cut, and given to kube_list.c or kube_watch.c. Called by reflector.c.
+ * Receives answers: splits them, and passes the parts to kube_list.c or kube_watch.c. Called by
+ * reflector.c.
  *
- * Whoever finds something that makes the rest worthless gives the answer up, with a reason; what
- * comes of that is decided when the request has ended.
+ * A parser that finds an error which invalidates the rest abandons the answer, with a reason; the
+ * consequences are decided when the request has ended.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -58,7 +59,7 @@ static int take_part(struct reflector *reflector, bool whole, const struct json_
     return 0;
 }
 
-/* Takes what the splitter has cut. Returns 0 or -1. */
+/* Reads the parts that the splitter has cut. Returns 0 or -1. */
 static int read_parts(struct reflector *reflector)
 {
     for (;;) {

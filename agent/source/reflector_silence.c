@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Watches that say nothing; called by reflector.c.
+ * Watches without events; called by reflector.c.
  *
- * A proxy that holds answers back until they are complete has each watch begin well, and nobody
- * hear of anything: the API answers, its watches are up, and all that changes is missed. Bookmarks
- * would come about once a minute, but an API server without a cache of a kind sends none. So a kind
- * whose watches go on to be silent while the API goes on is listed after 2, 4, 8 of them. What that
- * shows to have changed is a fault, and from then on it is listed after each.
+ * A proxy that buffers answers until they are complete lets each watch begin, but passes on no
+ * events: the API answers, its watches are established, and all changes are missed. Bookmarks are
+ * sent about once a minute, but an API server without a cache of a kind sends none. So a kind whose
+ * watches stay silent while the API's version advances is listed after 2, 4, 8 of them. If the list
+ * shows a change, that is a fault, and from then on the kind is listed after each watch.
  */
 #include <stdio.h>
 
