@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether the kernel answers for what this node holds: who switches ARP's answers off makes a
- * holder whom nobody finds, and the kernel tells of no change of it. Of hundreds of addresses most
- * are on one interface, which is looked at once.
+ * Checks whether the kernel answers ARP for addresses that this node holds: with arp_ignore=8 no
+ * host can resolve them, and the kernel sends no notification when that is set. Hundreds of
+ * addresses are mostly on one interface, which is checked once.
  */
 #include <string.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the kernel keeps of the claims; called by claims.c.
+ * Installs the addresses of claims in the kernel; called by claims.c.
  *
- * What is there is read anew before each change. So an address of ours that somebody took off is
- * put back, one that somebody wrote over (ip address replace) is ours and ends by itself again, and
- * one that a suspended machine would have for too long is found.
+ * The kernel's addresses are read before each change. So an address of ours that another program
+ * deleted is added again, one that another program replaced (ip address replace) gets its limited
+ * lifetime back, and one that a suspended machine would keep for too long is found.
  */
 #include <errno.h>
 #include <string.h>
@@ -135,7 +135,10 @@ static void follow_kept(struct claims *claims, int64_t now_ms)
     }
 }
 
-/* What was ours at the last look is written whoever has changed it since: only so does it end. */
+/*
+ * An address that was ours at the last read is written even if another program changed it since:
+ * only then does its lifetime end.
+ */
 static void take_back(const struct sorted *before, kept_op_list *ops)
 {
     vec_each(struct kept_op, op, ops) {
@@ -170,7 +173,7 @@ void claims_keep(struct claims *claims, int64_t now_ms)
         return;
     r = r < 0 ? r : change(claims, &wanted, now_ms);
     if (r < 0) {
-        /* What is there ends by itself. */
+        /* The lifetime of installed addresses ends by itself. */
         log_error("cannot keep claimed addresses: %s", strerror(-r));
         claims->look = true;
         return;

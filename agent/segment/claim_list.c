@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The list of claims, by key; for claims.c, which has it, and claim_records.c. */
+/* The list of claims, by key; for claims.c, which owns it, and claim_records.c. */
 #include <string.h>
 
 #include "segment/claims_inside.h"

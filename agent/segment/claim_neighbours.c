@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Each host that this node has as a neighbour is told of an address that has come here (see
+ * Announces an address that was added to this node to each of the node's neighbours (see
  * plan/claims/telling.h). Called by claims.c and claim_wire.c.
  *
- * Many addresses come at once: an interface's neighbours are read once for all of them. What is
- * left to be told of an address that goes is dropped by claim_kernel.c.
+ * Many addresses are added at once: an interface's neighbours are read once for all of them.
+ * Pending announcements of an address that is removed are dropped by claim_kernel.c.
  */
 #include <linux/neighbour.h>
 #include <string.h>
@@ -24,7 +24,10 @@ static bool is_known(const struct nl_neighbour *neighbour)
     return (neighbour->state & states) && memcmp(neighbour->mac, none, sizeof(none)) != 0;
 }
 
-/* Where a claimed address was is in this node's cache as well; a node there would pass it on. */
+/*
+ * This node's neighbour table also has the previous holders of claimed addresses; the node there
+ * would forward the packet.
+ */
 static bool is_claimed(const struct claims *claims, const struct ip *ip)
 {
     vec_each(struct own_claim *const, claim, &claims->list) {
@@ -61,7 +64,7 @@ static int read_hosts(struct claims *claims, uint32_t ifindex, int64_t now_ms)
     return 0;
 }
 
-/* All were told by broadcast: what fails here is no fault. */
+/* All hosts were notified by broadcast: an error here is no fault. */
 void claim_tell_neighbours(struct claims *claims, const struct claim_address *address,
                            int64_t now_ms)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The other nodes of each claim, with the times since which they may. Called by claims.c.
+ * The other eligible nodes of each claim, with the times since which they are eligible. Called by
+ * claims.c.
  *
- * A plan has lists without times, which many claims share. What a claim gets is a list with times,
- * made of the plan's and of the one that it had; each pair is made once in a pass, and one that is
- * equal to another claim's is that one. A node that a new claim has has no time: it may for as long
- * as the claim is known, and fail-back counts from when the claim was taken in any case.
+ * A plan has lists without times, which many claims share. A claim gets a list with times, merged
+ * from the plan's list and its previous one; each pair is merged once in a pass, and equal lists
+ * are shared between claims. The nodes of a new claim have no time: they count as eligible for as
+ * long as the claim is known, and fail-back counts from when the claim was taken in any case.
  */
 #include <errno.h>
 
@@ -27,7 +28,7 @@ static int add_times(const struct contenders *had, const struct contenders *plan
     return 0;
 }
 
-/* The list that others have already, in place of its equal. NULL: no memory. */
+/* Returns the equal list that other claims already have, or else this one. NULL: no memory. */
 static struct contenders *shared(struct claims *claims, struct contenders *fresh)
 {
     vec_each(struct contenders *const, known, &claims->node_lists) {
@@ -54,7 +55,9 @@ static struct contenders *merge(struct claims *claims, struct contenders *had,
     return shared(claims, TAKE_PTR(merged));
 }
 
-/* The answer of this pass to the same question; else made now. It is the book's. */
+/*
+ * The list that was merged from the same pair in this pass, or else a new one. Owned by the pass.
+ */
 static struct contenders *merged_of(struct claims *claims, struct contenders *had,
                                     struct contenders *planned, int64_t now_ms)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Asks on the segments who has what, while the store does not answer (plan/claims/address_probe.h).
- * Called by claims.c, and by claim_wire.c when somebody says that he has an address.
+ * Probes on the segments for the holders of addresses while the store is not reachable
+ * (plan/claims/address_probe.h). Called by claims.c, and by claim_wire.c when another host
+ * announces an address.
  */
 #include "base/clock.h"
 #include "segment/claims_inside.h"
@@ -11,7 +12,7 @@ static bool is_cut_off(const struct own_claim *claim)
     return claim->wanted && claim->cut_off && claim->failures && !claim->has_right;
 }
 
-/* Where the claim's addresses would be; NULL: nowhere on this node. */
+/* An address of the claim on an interface of this node; NULL: there is none. */
 static const struct claim_address *address_to_ask_for(const struct own_claim *claim)
 {
     vec_each(const struct claim_address, address, &claim->addresses) {
@@ -21,7 +22,7 @@ static const struct claim_address *address_to_ask_for(const struct own_claim *cl
     return NULL;
 }
 
-/* The one after the last that was asked for, and round again. */
+/* An address of the claim after the last one that was probed, round robin. */
 static const struct claim_address *next_address(struct claims *claims)
 {
     const size_t count = claims->list.count;

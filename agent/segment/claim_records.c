@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Records of the store that no claim wants any more: who deletes them, and when. Called by
- * claims.c.
+ * Deletes records of the store that no claim wants any more. Called by claims.c.
  *
- * A record outlives its address: the Service is gone and its holder has let go, or has died. The
- * watch tells every node of all records, so each knows which ones nobody writes any more, without
- * asking. A record is deleted when, here, no claim has its name, and nobody has written it for so
- * long that whoever wanted it would have taken it. Each node waits for a while of its own on top,
- * by a hash of both names, and who has released it for none: so one node asks, the others hear that
- * it is done, and the collector needs no life to be elected.
+ * A record outlives its address: the Service was deleted and the holder has released the claim, or
+ * has died. The watch reports all records to every node, so each node knows without a request which
+ * ones are not written any more. A record is deleted when no claim of this node has its name, and
+ * no node has written it for so long that a node with such a claim would have taken it. Each node
+ * adds a delay, by a hash of both names, except the node that has released the record: so one node
+ * deletes it, the others see the deletion, and no leader election is needed.
  *
- * A deletion names the version that was seen. Who takes the record in between keeps it.
+ * A deletion names the version that was seen. A node that takes the record in between keeps it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,11 +27,11 @@ enum {
     AGAIN_MOST_MS = 5 * 60 * 1000,
 };
 
-/* As it was heard of last. */
+/* The last reported state. */
 struct claim_record {
     char key[HOLDING_KEY_MAX];
     char version[LEASE_VERSION_MAX];
-    int64_t due_ms; /* from when on it may be deleted */
+    int64_t due_ms; /* when it may be deleted */
 };
 
 static int record_cmp(const void *a, const void *b)
@@ -45,7 +44,7 @@ void claim_records_begin(struct claims *claims)
     claims->records = (struct sorted)SORTED(struct claim_record, record_cmp);
 }
 
-/* ---- What there is ---- */
+/* ---- Records ---- */
 
 static int64_t own_delay_ms(const struct claims *claims, const char *key)
 {
@@ -58,7 +57,10 @@ static int64_t own_delay_ms(const struct claims *claims, const char *key)
     return (int64_t)(siphash(parts, sizeof(parts), hash_key) % duration_ms);
 }
 
-/* Whoever wants it has taken it by then: the right of its last holder is over, and a duration. */
+/*
+ * By then a node that wants it has taken it: the right of its last holder is over, and a duration
+ * has passed.
+ */
 static int64_t due_ms(const struct claims *claims, const struct lease_record *record,
                       int64_t now_ms)
 {
@@ -87,7 +89,7 @@ void claim_records_note(struct claims *claims, const char *key, const struct lea
     fresh.due_ms = due_ms(claims, record, clock_boot_ms());
     if (!released_here && fresh.due_ms != INT64_MAX)
         fresh.due_ms += own_delay_ms(claims, key);
-    (void)sorted_put(&claims->records, &fresh); /* else another node sees to it */
+    (void)sorted_put(&claims->records, &fresh); /* otherwise another node deletes it */
 }
 
 /* ---- Deletions ---- */
@@ -105,7 +107,7 @@ static void end_removal(struct claims *claims, const struct claim_answer *answer
     if (failed)
         claims->removal.not_before_ms = clock_boot_ms() + MIN(pause_ms, AGAIN_MOST_MS);
     else if (answer->outcome == CLAIM_CONFLICT && record)
-        record->due_ms = INT64_MAX; /* it is another by now, as the watch is about to tell */
+        record->due_ms = INT64_MAX; /* it has changed, and the watch is about to report that */
     else if (record)
         sorted_remove(&claims->records, claims->removal.key);
     if (answer->outcome == CLAIM_DONE)
@@ -138,7 +140,7 @@ static void remove_record(struct claims *claims, const struct claim_record *reco
         end_removal(claims, &failed);
 }
 
-/* One at a time: there is no hurry. */
+/* One at a time: deletions are not urgent. */
 void claim_records_tidy(struct claims *claims, int64_t now_ms)
 {
     if (claims->removal.request || now_ms < claims->removal.not_before_ms)

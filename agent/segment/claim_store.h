@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where claims are kept: a store of small records that every node sees, in which a write names the
- * version that it changes. Leases of the Kubernetes API are one (lease_store.h); whatever else
- * stands in for it has the same few operations.
+ * The interface of a store of claims: small records that every node sees, in which a write names
+ * the version that it changes. Leases of the Kubernetes API are one store (lease_store.h); any
+ * other store has the same few operations.
  *
- * One request per key is under way at a time. Its answer is told once, from the loop, never from
- * within the call that asked; a request that is cancelled is told nothing, and may be done all the
- * same. Nothing is repeated here: plan/claims/lease_state.h decides what is asked next.
+ * One request per key is under way at a time. Its answer is reported once, from the loop, never
+ * from within the call that made the request; a cancelled request reports no answer, and may be
+ * executed all the same. The store does not retry: plan/claims/lease_state.h decides on the next
+ * request.
  */
 #pragma once
 
@@ -17,59 +18,59 @@
 
 enum claim_outcome {
     CLAIM_DONE,
-    CLAIM_ABSENT,   /* of a reading or a removal: there is no such record */
-    CLAIM_CONFLICT, /* the record is another than was assumed: nothing was written */
-    CLAIM_FAILED,   /* refused, not reached, or nobody knows whether it was done */
+    CLAIM_ABSENT,   /* of a read or a removal: there is no such record */
+    CLAIM_CONFLICT, /* the record has changed: nothing was written */
+    CLAIM_FAILED,   /* refused, not reached, or with an unknown outcome */
 };
 
 /* All borrowed during the call. */
 struct claim_answer {
     enum claim_outcome outcome;
-    const struct lease_record *record; /* CLAIM_DONE of a reading: what there is; else NULL */
-    const char *version;               /* CLAIM_DONE: what the store has now; else "" */
-    /* CLAIM_ABSENT: since when every record was seen to come and go without a gap (lease.h);
-     * CLOCK_BOOTTIME; INT64_MAX: nobody watches. */
+    const struct lease_record *record; /* CLAIM_DONE of a read: the record; otherwise NULL */
+    const char *version;               /* CLAIM_DONE: the version in the store; otherwise "" */
+    /* CLAIM_ABSENT: since when all records have been watched without a gap (lease.h);
+     * CLOCK_BOOTTIME; INT64_MAX: they are not watched. */
     int64_t since_ms;
-    const char *why, *remedy; /* CLAIM_FAILED: in words; `remedy` is static, or NULL */
-    bool refused;             /* CLAIM_FAILED: the store says no, and nothing was done */
-    int64_t retry_after_ms;   /* then: as it asks for; 0: it does not */
+    const char *why, *remedy; /* CLAIM_FAILED: for people; `remedy` is static, or NULL */
+    bool refused;           /* CLAIM_FAILED: the store refused the request, and nothing was done */
+    int64_t retry_after_ms; /* then: the delay that the store asks for; 0: none */
 };
 
 typedef void (*claim_told)(void *context, const struct claim_answer *answer);
 
-/* What is asked; all but `context` is copied. */
+/* A request; all but `context` is copied. */
 struct claim_ask {
     const char *key;                    /* the name of the record: a DNS name in lower case */
     const struct lease_record *desired; /* of a write */
-    /* Of an update or a release: what is written over. The version alone does not tell where the
-     * store was restored from a backup, and gives its number to another write. */
+    /* Of an update or a release: the record that is overwritten. The version alone is not enough: a
+     * store that was restored from a backup may assign the same version to another write. */
     const struct lease_record *over;
-    const char *version; /* of that, or of what is removed */
+    const char *version; /* of that record, or of the one that is removed */
     int64_t limit_ms;    /* for the answer */
     claim_told told;
     void *context;
 };
 
-/* What a watch tells, from the loop. */
+/* Callbacks of a watch, from the loop. */
 struct claim_listener {
-    /* A record is so now; NULL: there is none (any more). */
+    /* The current record; NULL: there is none (any more). */
     void (*heard)(void *context, const char *key, const struct lease_record *record,
                   const char *version);
-    /* The watch stands, or (`why`) it does not for now; `remedy` is static, or NULL. */
+    /* The watch is established, or (`why`) it is interrupted; `remedy` is static, or NULL. */
     void (*watching)(void *context, const char *why, const char *remedy);
     void *context;
 };
 
-/* A request that is under way: the store's own. */
+/* A request that is under way; owned by the store. */
 struct claim_request;
 
 struct claim_store_ops {
-    const char *name; /* "Lease": what a record is called before its key */
+    const char *name; /* "Lease": the kind of a record, shown before its key */
 
     /*
-     * These return 0 and a request, which is gone when its answer is told; or -errno, then nothing
-     * is told. A release writes a desired that names nobody; a removal deletes the record, if it is
-     * at that version.
+     * These return 0 and a request, which is freed when its answer is reported; or -errno, then no
+     * answer is reported. A release writes a `desired` without a holder; a removal deletes the
+     * record, if it is at that version.
      */
     int (*read)(void *store, const struct claim_ask *ask, struct claim_request **ret_request);
     int (*create)(void *store, const struct claim_ask *ask, struct claim_request **ret_request);
@@ -78,10 +79,10 @@ struct claim_store_ops {
     int (*remove)(void *store, const struct claim_ask *ask, struct claim_request **ret_request);
     void (*cancel)(struct claim_request *request);
 
-    /* Tells of all records, then of each change, for ever; once. Returns 0 or -errno. */
+    /* Reports all records, then each change, without end; called once. Returns 0 or -errno. */
     int (*watch)(void *store, const struct claim_listener *listener);
 
-    void (*free)(void *store); /* when no request is left */
+    void (*free)(void *store); /* to be called when no request is left */
 };
 
 struct claim_store {

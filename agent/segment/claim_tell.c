@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is told of claims: rows for documents, faults for operators. Called by claims.c. */
+/* Reports claims: rows for documents, faults for operators. Called by claims.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum {
     FAILURES_MEANT = 2,
-    DEAF_MS = 1500, /* without a word of the others' claims, before that is told */
+    DEAF_MS = 1500, /* without a watch on the records, before that is reported */
 };
 
 static enum claim_state state_of(const struct own_claim *claim, const struct claim_address *address,
@@ -68,7 +68,7 @@ static const char *why_barred(const struct own_claim *claim, const struct claim_
     return "another node comes before this one";
 }
 
-/* Why this node has not got what no other node has. */
+/* Why this node does not hold an address that no other node holds. */
 static const char *why_waiting(const struct own_claim *claim)
 {
     const struct lease *lease = &claim->lease;
@@ -141,7 +141,7 @@ static void tell(const struct claims *claims, const char *group, const struct fa
         log_error("addresses: no memory to keep the faults of \"%s\"", group);
 }
 
-/* Or is probed for once more, after it was. */
+/* True also if it is probed for again after that. */
 static bool is_taken(const struct announcing *announcing)
 {
     return announcing->state == ANNOUNCING_TAKEN ||
@@ -174,7 +174,7 @@ static void tell_taken(const struct claims *claims)
     tell(claims, "conflicts", &faults);
 }
 
-/* Once is a chance; unless the store says itself that it will be so for a while. */
+/* A single failure is not reported, unless the store asks for a delay. */
 static bool is_meant(const struct own_claim *claim)
 {
     const bool twice = claim->failures >= FAILURES_MEANT || claim->not_written >= FAILURES_MEANT;
@@ -214,8 +214,7 @@ static void add_slow(const struct claims *claims, const struct own_claim *claim,
                 .duration = rules->duration_ms / SECOND_MS, .keepable = keepable);
 }
 
-/* A member of the store that is started anew takes the watch with it, and another one has it soon.
- */
+/* A restart of the store's member ends the watch, which soon is established at another member. */
 static bool is_deaf(const struct claims *claims, int64_t now_ms)
 {
     return claims->watch_lost_ms && now_ms - claims->watch_lost_ms >= DEAF_MS;

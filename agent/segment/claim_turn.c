@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One claim: whether this node is to have it, what the store is asked, and what its answers change.
- * Called by claims.c.
+ * One claim: whether this node is to hold it, the requests to the store, and what the answers
+ * change. Called by claims.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@
 #include "segment/claims_inside.h"
 
 enum {
-    NOBODY_MS = 5 * SECOND_MS, /* a node that may takes what is free within one */
-    LATE_MS = 250,             /* of an answer: the store may have been away meanwhile */
+    NOBODY_MS = 5 * SECOND_MS, /* an eligible node takes a free claim within one */
+    LATE_MS = 250,             /* of an answer: the store may have been unreachable meanwhile */
 };
 
 /* ---- Rank and right ---- */
 
-/* Who has it or, if that was another, who gave it back: it is not to be waited for. */
+/* The holder or, if that was another node, the last holder: it is not waited for. */
 static const char *holder_of(const struct own_claim *claim)
 {
     const struct lease *lease = &claim->lease;
@@ -45,7 +45,7 @@ static struct placement placement_of(const struct own_claim *claim)
     };
 }
 
-/* Without its sockets nobody would be asked whether an address is free. */
+/* Without sockets this node could not probe whether an address is free. */
 static bool can_speak(const struct own_claim *claim)
 {
     vec_each(const struct claim_address, address, &claim->addresses) {
@@ -66,7 +66,7 @@ static void follow_right(struct own_claim *claim, bool has_right, int64_t now_ms
     }
 }
 
-/* Hosts that were cut off with this node may know a former holder, and so may it. */
+/* Hosts that were cut off with this node may cache an earlier holder, and so may this node. */
 static void seek_holder(struct own_claim *claim, int64_t now_ms)
 {
     if (!claim->cut_off || claim->failures || (!claim->has_right && !claim_is_anothers(claim)))
@@ -78,7 +78,7 @@ static void seek_holder(struct own_claim *claim, int64_t now_ms)
         announcing_seek(&address->announcing, now_ms);
 }
 
-/* A foreign claim on the wire had the store asked, which says that the right is still there. */
+/* After a conflicting announcement the store was read, and this node still has the right. */
 static void confirm(struct own_claim *claim, int64_t now_ms)
 {
     if (claim->lease.stale || claim->lease.asked != LEASE_WAIT)
@@ -87,7 +87,7 @@ static void confirm(struct own_claim *claim, int64_t now_ms)
         announcing_confirmed(&address->announcing, now_ms);
 }
 
-/* Before it is asked whether another node comes first: that counts from now on. */
+/* Called before the rank is computed, since fail-back counts from held_since_ms. */
 static void note_gained(struct own_claim *claim, int64_t now_ms)
 {
     if (!claim->has_right && lease_lifetime_s(&claim->lease, now_ms) > 0)
@@ -101,7 +101,7 @@ bool claim_is_anothers(const struct own_claim *claim)
            strcmp(seen->holder, claim->claims->node) != 0;
 }
 
-/* What another has is not written here, so nothing tells any more whether it could be. */
+/* This node does not write a claim that another node holds, so its write failures are outdated. */
 static void note_pace(struct own_claim *claim, int64_t now_ms)
 {
     int64_t slow_ms = lease_slow_ms(&claim->lease, now_ms);
@@ -118,7 +118,7 @@ static void note_holder(struct own_claim *claim)
     const struct lease_record *seen = &claim->lease.seen;
     if (claim->lease.sight == LEASE_THERE && seen->holder[0] &&
         strcmp(seen->holder, claim->passed_over) == 0)
-        claim->passed_over[0] = '\0'; /* it has it after all */
+        claim->passed_over[0] = '\0'; /* it holds the claim after all */
     if (claim->lease.sight == LEASE_THERE && seen->holder[0])
         (void)snprintf(claim->gave_back, sizeof(claim->gave_back), "%s",
                        strcmp(seen->holder, claim->claims->node) == 0 ? "" : seen->holder);
@@ -132,7 +132,7 @@ const char *claim_holder(const struct own_claim *claim, int64_t now_ms)
     return lease->sight == LEASE_THERE && !over ? lease->seen.holder : "";
 }
 
-/* A store with many requests before it answers late, here and to whoever comes first. */
+/* A store with many pending requests answers late, to this node and to the first in rank. */
 void claims_pace(struct claims *claims, int64_t now_ms)
 {
     int64_t answer_ms = claims->answer_ms;
@@ -147,8 +147,8 @@ void claims_pace(struct claims *claims, int64_t now_ms)
         lease_pace(&(*claim)->lease, answer_ms);
 }
 
-/* Whether advertisements or the configuration keep this node from it and, where they name nodes,
- * all others, too. */
+/* True if advertisements or the configuration exclude this node and, where they name nodes, all
+ * others, too. */
 static bool is_left_out(const struct own_claim *claim)
 {
     bool others = claim->others && claim->others->nodes.count;
@@ -182,7 +182,7 @@ void claim_rank(struct own_claim *claim, int64_t now_ms)
 
 /* ---- Answers ---- */
 
-/* A write that was given up says for how long, and what that means. */
+/* The message for a write that timed out includes the limit and what it means. */
 static void note_trouble(struct own_claim *claim, const struct claim_answer *answer, bool given_up)
 {
     const struct lease_rules *rules = &claim->lease.rules;
@@ -195,7 +195,7 @@ static void note_trouble(struct own_claim *claim, const struct claim_answer *ans
     claim->remedy = answer->remedy;
 }
 
-/* A write that is stored leaves the record at another version. */
+/* A stored write changes the version of the record. */
 static bool is_unstored(const struct own_claim *claim, const struct claim_answer *answer)
 {
     const struct lease *lease = &claim->lease;
@@ -203,8 +203,8 @@ static bool is_unstored(const struct own_claim *claim, const struct claim_answer
            strcmp(answer->version, lease->version) == 0;
 }
 
-/* A conflict says that the record is another by now, and so does a success. Where a reading finds
- * it as it was, that was a refusal. */
+/* After a conflict, or a success, the record must have changed. If a read finds the old version,
+ * the store has in fact refused the write. */
 static void judge_conflict(struct own_claim *claim, const struct claim_answer *answer)
 {
     static const char remedy[] =
@@ -237,8 +237,8 @@ static void note_conflict(struct own_claim *claim, bool unstored)
 }
 
 /*
- * Writes are counted by themselves: between two that are refused there is a good reading. A
- * request on a connection that stands does not fail while packets vanish: it is answered late.
+ * Writes are counted separately, since reads between refused writes succeed. While packets are
+ * lost, a request on an established connection does not fail: its answer is late.
  */
 static void note_outcome(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
 {
@@ -265,7 +265,7 @@ static void note_outcome(struct own_claim *claim, const struct claim_answer *ans
 
 static void take_failure(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
 {
-    uint32_t random = 0; /* as early in the boot: the longest pause */
+    uint32_t random = 0; /* without randomness, as early in the boot: the longest pause */
     (void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
     lease_draw(&claim->lease, random);
     if (is_unstored(claim, answer))
@@ -288,7 +288,7 @@ static void take_read(struct own_claim *claim, const struct claim_answer *answer
         take_failure(claim, answer, now_ms);
 }
 
-/* Each time for twice as long, counted from `first_ms`. */
+/* For twice as long each time, counted from `first_ms`. */
 static void pass_over(struct own_claim *claim, const char *node, int64_t first_ms, int64_t now_ms)
 {
     bool again = strcmp(claim->passed_over, node) == 0;
@@ -298,8 +298,9 @@ static void pass_over(struct own_claim *claim, const char *node, int64_t first_m
 }
 
 /*
- * What this node takes over, another has not renewed, or not taken when it was free: it may be
- * dead, and nobody has said so yet. Kubernetes does after 50 s; of nodes in a folder nobody does.
+ * This node takes a claim that another node has not renewed, or not taken when it was free: that
+ * node may be dead before it is reported so. Kubernetes reports it after 50 s; a folder of
+ * manifests never does.
  */
 static void note_passed_over(struct own_claim *claim, int64_t now_ms)
 {
@@ -339,7 +340,7 @@ static void on_told(void *context, const struct claim_answer *answer)
     deferred_schedule(claim->claims->turn);
 }
 
-/* As others make them all the time: whatever is due is due later than it was. */
+/* Renewals of other nodes are frequent; they only postpone what is due. */
 static bool is_renewal(const struct lease *lease, const struct lease_record *record)
 {
     const struct lease_record *seen = &lease->seen;
@@ -357,7 +358,7 @@ void claim_heard(struct own_claim *claim, const struct lease_record *record, con
         deferred_schedule(claim->claims->turn);
 }
 
-/* ---- Questions ---- */
+/* ---- Requests ---- */
 
 static int send_step(struct own_claim *claim, enum lease_step step)
 {
@@ -405,13 +406,13 @@ void claim_ask(struct own_claim *claim, int64_t now_ms)
 }
 
 enum turn {
-    TURN_OWN,   /* what this node has, to keep it or to give it back, or has just read */
-    TURN_FIRST, /* what it is the first to take */
-    TURN_REST,  /* who is the first is heard of before, most likely */
+    TURN_OWN,   /* what this node holds, to keep or release it, or has just read */
+    TURN_FIRST, /* what this node is the first to take */
+    TURN_REST,  /* the first in rank has most likely taken it before */
     TURNS,
 };
 
-/* What was read has to be read again if it is not written at once. */
+/* A record that was read and is not written soon has to be read again. */
 static enum turn turn_of(const struct own_claim *claim, int64_t now_ms)
 {
     const struct lease *lease = &claim->lease;
@@ -421,7 +422,7 @@ static enum turn turn_of(const struct own_claim *claim, int64_t now_ms)
     return lease->rank == 0 ? TURN_FIRST : TURN_REST;
 }
 
-/* Round and round, from the last for which there was no room. */
+/* Round robin, from the first claim that found no free request. */
 static void ask_these(struct claims *claims, enum turn turn, int64_t now_ms)
 {
     const size_t count = claims->list.count, first = claims->ask_next;
@@ -446,8 +447,7 @@ void claims_ask(struct claims *claims, int64_t now_ms)
 
 /* ---- Times ---- */
 
-/* A node that may have it renews as often as its own duration wants; who is none has to be quick.
- */
+/* An eligible node renews by its own duration; the limit for any other holder is shorter. */
 int64_t claim_stuck_ms(const struct own_claim *claim)
 {
     const struct lease *lease = &claim->lease;
@@ -465,7 +465,7 @@ int64_t claim_nobody_ms(const struct own_claim *claim)
     return claim->nobody_ms ? claim->nobody_ms + NOBODY_MS : INT64_MAX;
 }
 
-/* A moment that is still to come; what is past has been seen to. */
+/* A time in the future, else INT64_MAX: what is past was handled. */
 static int64_t ahead(int64_t at_ms, int64_t now_ms)
 {
     return at_ms > now_ms ? at_ms : INT64_MAX;
@@ -474,7 +474,7 @@ static int64_t ahead(int64_t at_ms, int64_t now_ms)
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
 {
     const struct placement placement = placement_of(claim);
-    bool is_full = claim->claims->asking >= ASKING_MOST; /* then an answer is waited for */
+    bool is_full = claim->claims->asking >= ASKING_MOST; /* then the next answer starts a turn */
     int64_t next_ms = is_full ? INT64_MAX : lease_next_ms(&claim->lease);
     next_ms = MIN(next_ms, ahead(placement_next_ms(&placement), now_ms));
     next_ms = MIN(next_ms, ahead(claim_stuck_ms(claim), now_ms));
@@ -484,7 +484,7 @@ int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
         if (address->announcing.state != ANNOUNCING_IDLE)
             next_ms = MIN(next_ms, announcing_due_ms(&address->announcing));
     }
-    /* Less than a second of it is nothing that the kernel could keep. */
+    /* The kernel can't keep less than a second of it. */
     return claim->has_right ? MIN(next_ms, lease_until_ms(&claim->lease) - SECOND_MS + 1) : next_ms;
 }
 

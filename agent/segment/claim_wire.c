@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is said and heard of claimed addresses on their segments; called by claims.c. */
+/*
+ * Sends and receives announcements and probes of claimed addresses on their segments; called by
+ * claims.c.
+ */
 #include <string.h>
 
 #include "base/clock.h"
@@ -17,7 +20,7 @@ void claims_listen(struct claims *claims)
     wires_set(claims->wires, &ifindexes);
 }
 
-/* The right is looked at before each word: the agent may have stood still since the last. */
+/* The right is checked before each packet: the agent may have been stopped since the last one. */
 static void speak(struct own_claim *claim, struct claim_address *address, enum announcing_step step,
                   int64_t now_ms)
 {
@@ -65,7 +68,7 @@ static void hear(struct own_claim *claim, struct claim_address *address,
     if (!is_conflict)
         return;
     claim->claims->options.counts->conflicts++;
-    /* It is not told what there is: it looks itself. */
+    /* This brings no record: it makes the lease read the store. */
     if (address->announcing.state == ANNOUNCING_DOUBTED)
         lease_heard(&claim->lease, NULL, "", now_ms);
     deferred_schedule(claim->claims->turn);

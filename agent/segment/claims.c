@@ -2,10 +2,10 @@
 /*
  * The claims of this node; see claims.h. Made by agentd/part_addresses.c.
  *
- * A turn goes through all claims: who is to have each, what the kernel is to keep, what is said,
- * what the store is asked. Whatever happens asks for a turn, and many events make one. A turn is
- * made once a second where this node has an address, to find a clock that has jumped: what the
- * kernel keeps did not count that time.
+ * A turn walks all claims: which to hold, which addresses the kernel keeps, what is announced, what
+ * the store is asked. Each event schedules a turn, and several events share one. While this node
+ * holds an address, a turn runs once a second to detect a clock jump: address lifetimes in the
+ * kernel do not count suspended time.
  */
 #include "segment/claims.h"
 
@@ -21,9 +21,9 @@
 #include "segment/claims_inside.h"
 
 enum {
-    PRIORITY = -10, /* before passes: what is late loses an address */
+    PRIORITY = -10, /* before passes: a delay loses an address */
     TICK_MS = 1000,
-    LOOK_MS = 5000, /* at the kernel, where nothing has changed */
+    LOOK_MS = 5000, /* between reads of the kernel without a change */
     JUMP_MS = 200,
 };
 
@@ -66,7 +66,7 @@ static struct own_claim *claim_made(struct claims *claims, const char *key)
     return claim;
 }
 
-/* ---- What is claimed ---- */
+/* ---- List of claims ---- */
 
 static const struct claim_address *address_of(const struct own_claim *claim, const struct ip *ip,
                                               uint32_t ifindex)
@@ -78,7 +78,7 @@ static const struct claim_address *address_of(const struct own_claim *claim, con
     return NULL;
 }
 
-/* One that was there before goes on where it was; one that is new may be in the kernel already. */
+/* An address that was known before keeps its state; a new one may be in the kernel already. */
 static struct claim_address address_made(struct own_claim *claim,
                                          const struct holding_address *planned, int64_t now_ms)
 {
@@ -89,7 +89,7 @@ static struct claim_address address_made(struct own_claim *claim,
     else
         announcing_stop(&address.announcing);
     if (address.installed && !planned->there)
-        claim->claims->look = true; /* somebody took it off, or made it his */
+        claim->claims->look = true; /* another program deleted or replaced it */
     if (known && memcmp(known->mac, planned->mac, sizeof(known->mac)) != 0)
         announcing_again(&address.announcing, now_ms); /* a bond's other port, for one */
     address.ip = planned->ip;
@@ -118,7 +118,10 @@ static int take_addresses(struct own_claim *claim, const struct holding *holding
     return 0;
 }
 
-/* What an earlier life of the agent has put into the kernel, and may have there still. */
+/*
+ * Adopts addresses that an earlier run of the agent put into the kernel and that may still be
+ * there.
+ */
 static void inherit(struct own_claim *claim)
 {
     int64_t until_ms = 0;
@@ -186,7 +189,10 @@ static void note_slept(struct claims *claims, int64_t slept_ms, int64_t now_ms)
         lease_slept(&(*claim)->lease, slept_ms, now_ms);
 }
 
-/* A machine that slept has its addresses for as long again as it slept, and has heard nothing. */
+/*
+ * After a suspend, the kernel keeps addresses for as long again as the machine slept, and watches
+ * have missed changes.
+ */
 static void notice_jump(struct claims *claims, int64_t now_ms)
 {
     int64_t skew_ms = now_ms - clock_mono_ms();
@@ -212,7 +218,7 @@ static void arm(struct claims *claims, int64_t now_ms)
         timer_arm(claims->timer, MAX(next_ms - now_ms, 1));
 }
 
-/* What has to go goes before anything is said or asked. */
+/* Addresses are removed before anything is sent. */
 static void turn(void *context)
 {
     struct claims *claims = context;
@@ -235,7 +241,7 @@ static void turn(void *context)
     arm(claims, now_ms);
 }
 
-/* ---- The store's word ---- */
+/* ---- Callbacks of the store ---- */
 
 static void on_record(void *context, const char *key, const struct lease_record *record,
                       const char *version)
@@ -246,7 +252,7 @@ static void on_record(void *context, const char *key, const struct lease_record 
     if (claim)
         claim_heard(claim, record, version, clock_boot_ms());
     else
-        deferred_schedule(claims->turn); /* its deletion may be due some day */
+        deferred_schedule(claims->turn); /* its deletion may be due later */
 }
 
 static void on_watching(void *context, const char *why, const char *remedy)

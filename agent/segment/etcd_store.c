@@ -2,13 +2,13 @@
 /*
  * Claims as keys of etcd; see etcd_store.h.
  *
- * A write is one transaction: if the key is at this revision, of this etcd lease and as it was
- * seen, it becomes this value. A value that somebody wrote by hand is not compared. So with a
- * deletion, which names revision and lease: who has what it hits makes that anew, and nobody else
- * may for a duration. The first write asks for a lease of etcd before, and so does the next one
- * after etcd has said that it knows that lease no more; writes that come meanwhile wait for the
- * same one. In between it is kept alive every few minutes. A key outlives its lease's owner by
- * minutes, and each write puts it under the writer's lease.
+ * A write is one transaction: if the key has this revision, this etcd lease and the value that was
+ * seen, it gets the new value. A value that was written by hand is not compared. A deletion names
+ * revision and lease; if it hits a newer record, its holder creates the record again, and no other
+ * node may take it for a duration. The first write requests an etcd lease before, and so does the
+ * next write after etcd has reported that lease as unknown; writes that arrive meanwhile wait for
+ * the same lease. It is kept alive every few minutes. A key outlives its lease's owner by minutes,
+ * and each write attaches it to the writer's lease.
  */
 #include "segment/etcd_store.h"
 
@@ -34,26 +34,26 @@ enum {
 struct etcd_store {
     sd_event *event;
     struct etcd_client *client;
-    struct etcd_watch *watch; /* NULL: nobody watches */
+    struct etcd_watch *watch; /* NULL: there is no watch */
     char *prefix;
     VEC(const char *) endpoints; /* the strings are owned */
     char *ca_file, *cert_file, *key_file, *user, *password_file;
-    int64_t lease; /* of etcd; 0: none as yet, or any more */
+    int64_t lease; /* of etcd; 0: there is no valid one */
     struct timer *timer;
     struct etcd_request *keeping, *granting;
-    struct claim_request *waiting; /* for the lease that is being granted, in their order */
+    struct claim_request *waiting; /* for the lease that is being granted, in order */
 };
 
 struct claim_request {
     struct etcd_store *store;
     struct etcd_request *request;
     char *key;                   /* with the prefix */
-    char *value;                 /* of a write; NULL: a reading */
-    char *over;                  /* the value that is written over; NULL: whichever */
-    struct etcd_version version; /* that is written over */
-    int64_t lease;               /* that the write is under */
+    char *value;                 /* of a write; NULL: a read */
+    char *over;                  /* the value that is overwritten; NULL: any */
+    struct etcd_version version; /* that is overwritten */
+    int64_t lease;               /* that the write attaches the key to */
     int64_t deadline_ms;         /* CLOCK_MONOTONIC: of a lease and the write under it together */
-    struct claim_request *next;  /* that waits as well */
+    struct claim_request *next;  /* the next waiting one */
     claim_told told;
     void *context;
 };
@@ -80,7 +80,7 @@ static void request_free(struct claim_request *request)
 }
 DEFINE_CLEANUP(struct claim_request *, request_free);
 
-/* Tells, and ends the request. */
+/* Reports the answer and ends the request. */
 static void tell(struct claim_request *request, struct claim_answer *answer)
 {
     CLEANUP(request_freep) struct claim_request *owned = request;
@@ -96,7 +96,10 @@ static void tell_failure(struct claim_request *request, const char *why, const c
     tell(request, &answer);
 }
 
-/* A refusal of etcd's lease for the key has the next write ask for another: that is no no. */
+/*
+ * If etcd refuses the lease of the key (404), the next write requests another lease: this does not
+ * count as a refusal.
+ */
 static void tell_no(struct claim_request *request, const struct etcd_answer *answer)
 {
     const bool is_no = answer->status >= 400 && answer->status < 500 && answer->status != 404;
@@ -110,7 +113,7 @@ static void tell_no(struct claim_request *request, const struct etcd_answer *ans
     tell(request, &told);
 }
 
-/* ---- readings ---- */
+/* ---- reads ---- */
 
 struct reading {
     bool found;
@@ -168,7 +171,7 @@ static int send(struct claim_request *request, const char *path, const struct te
 
 /* ---- writes ---- */
 
-/* "requested lease not found": the next write asks for another. */
+/* "requested lease not found": the next write requests another. */
 static void on_written(void *context, const struct etcd_answer *answer)
 {
     struct claim_request *request = context;
@@ -214,7 +217,9 @@ static void go_on(struct claim_request *request, const struct etcd_answer *answe
         tell_failure(request, read ? strerror(-r) : "etcd's answer can't be read", NULL);
 }
 
-/* Who is told may cancel others that wait, or ask anew, which then waits for the next lease. */
+/*
+ * Callbacks may cancel others that wait, or make new requests, which then wait for the next lease.
+ */
 static void on_granted(void *context, const struct etcd_answer *answer)
 {
     struct etcd_store *store = context;
@@ -235,7 +240,7 @@ static void on_granted(void *context, const struct etcd_answer *answer)
     }
 }
 
-/* All have the same limit, so that the first one's holds for the others. */
+/* All requests have the same limit, so the limit of the first one fits the others. */
 static int send_grant(struct etcd_store *store, int64_t deadline_ms)
 {
     AUTOTEXT struct text body = { 0 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Claims as keys of etcd v3: without Kubernetes, every node sees the same records by it. A key is
- * the prefix and the claim's; its value is the record, written as a Lease is.
+ * Claims as keys of etcd v3: a store that every node sees without Kubernetes. A key is the prefix
+ * and the claim's key; its value is the record, in the format of a Lease.
  *
- * Each key ends with an etcd lease of the agent that wrote it last, ten minutes after that agent
- * was heard last: a claim binds for seconds, and what is left of nodes that are gone does not pile
- * up.
+ * Each key is attached to an etcd lease of the agent that wrote it last, and is deleted ten minutes
+ * after that agent's last keep-alive: a claim binds for seconds, and keys of removed nodes do not
+ * accumulate.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct etcd_store_options {
     const char *prefix; /* "/fingerpost/addresses/" */
 };
 
-/* All that the options name is copied. The store is the caller's, who ends it by its own operation.
- * Returns 0 or -errno. */
+/* Copies everything in the options. The caller owns the store and frees it by the store's own
+ * operation. Returns 0 or -errno. */
 int etcd_store_new(sd_event *event, const struct etcd_store_options *options,
                    struct claim_store *ret_store);

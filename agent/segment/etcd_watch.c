@@ -2,11 +2,11 @@
 /*
  * Lists the keys of claims and watches them; see etcd_watch.h. Owned by etcd_store.c.
  *
- * A watch goes on behind the last revision that was heard of, so nothing is missed; it is asked for
- * anew each minute, and after a silence (silence.h), since a peer that vanished says nothing. Where
- * etcd no longer has that revision (compacted), is another cluster, or counts lower than before
- * (restored from a snapshot), a list comes first, and what it does not name is gone. Then something
- * may have come and gone unseen.
+ * A watch resumes after the last revision that was received, so nothing is missed; it is restarted
+ * each minute, and after a silence (silence.h), since a dead peer sends nothing. If etcd does not
+ * have that revision any more (compacted), is another cluster, or has a lower revision than before
+ * (restored from a snapshot), a list is read first, and keys that are not in it are gone. In this
+ * case keys may have been created and deleted unseen.
  */
 #include "segment/etcd_watch.h"
 
@@ -31,7 +31,7 @@ enum {
     LIST_BYTES = 16 << 20,
 };
 
-/* A key that is there, and in which of the lists it was named last. */
+/* A known key, and the number of the last list that had it. */
 struct known_key {
     char name[NAME_MAX_LEN];
     uint64_t list;
@@ -46,13 +46,13 @@ struct etcd_watch {
     struct timer *timer;
     struct backoff backoff;
     struct silence silence;
-    struct etcd_header header; /* of what was heard last; revision 0: a list is next */
+    struct etcd_header header; /* of the last message; revision 0: a list is next */
     struct sorted known;       /* struct known_key */
     uint64_t lists;
-    bool told, standing; /* what the listener was told; the watch has begun */
+    bool told, standing; /* whether the listener was notified; whether the watch is established */
     bool begun;          /* etcd has answered this request */
     int64_t asked_ms;    /* when this request was sent */
-    bool lost;           /* what is known does not hold any more */
+    bool lost;           /* the known state is not valid any more */
     int64_t since_ms;
 };
 
@@ -73,7 +73,7 @@ char *etcd_record_value(const struct lease_record *record, const char *key)
     return text_take(&value);
 }
 
-/* Without memory it is taken for one: its revision and its lease tell it, too. */
+/* Without memory it counts as foreign: its revision and its lease identify it, too. */
 static bool is_foreign(const struct etcd_entry *entry, const struct lease_record *record)
 {
     const char *slash = strrchr(entry->key, '/');
@@ -97,7 +97,7 @@ const char *etcd_entry_record(const struct etcd_entry *entry, struct lease_recor
     return NULL;
 }
 
-/* ---- what is heard ---- */
+/* ---- events ---- */
 
 static void tell_gone(struct etcd_watch *watch, const char *name)
 {
@@ -107,7 +107,7 @@ static void tell_gone(struct etcd_watch *watch, const char *name)
     watch->listener.heard(watch->listener.context, key.name, NULL, "");
 }
 
-/* A value that can't be read is told by whoever reads it for himself. */
+/* A value that can't be parsed is reported by the node that reads it for a claim. */
 static int on_entry(void *context, const struct etcd_entry *entry)
 {
     struct etcd_watch *watch = context;
@@ -204,8 +204,8 @@ static int on_data(void *context, const char *bytes, size_t size)
 
 /* ---- requests ---- */
 
-/* One that ends as soon as it has begun, as behind a balancer that is out of sorts, counts as a
- * failure: it would begin without end. */
+/* A watch that ends as soon as it has begun, as behind a faulty load balancer, counts as a failure:
+ * otherwise it would restart without a pause. */
 static bool has_lasted(struct etcd_watch *watch)
 {
     const bool lasted = watch->begun && clock_mono_ms() - watch->asked_ms >= SECOND_MS;
@@ -220,7 +220,7 @@ static void on_watched(void *context, const struct etcd_answer *answer)
     const bool lasted = has_lasted(watch);
     watch->request = NULL;
     json_splitter_free(TAKE_PTR(watch->splitter));
-    /* The round is over, or there is nothing to go on from: neither is a trouble of etcd. */
+    /* The round is over, or the known state is not valid: neither is an error of etcd. */
     if (watch->standing && (watch->lost || answer->status == 200)) {
         go(watch, watch->lost || !lasted ? backoff_next(&watch->backoff) : 0);
     } else {
@@ -287,7 +287,7 @@ static void stop(struct etcd_watch *watch)
     json_splitter_free(TAKE_PTR(watch->splitter));
 }
 
-/* The pause is over, or nothing is heard any more. */
+/* The pause is over, or the silence has lasted too long. */
 static void on_time(void *context)
 {
     struct etcd_watch *watch = context;

@@ -2,13 +2,13 @@
 /*
  * Claims as Leases; see lease_store.h. Made by the part that claims addresses.
  *
- * A write is a create, or a patch that names the version it is based on, so that of two who write
- * one is refused. An API whose etcd was restored from a backup gives versions again, to other
- * writes; so the patch tests holder and time as well. Of a Lease that was written by hand it does
- * not, and takes it into our form: nobody renews that. A write is sent once; what a lost answer has
- * done is found out by the next reading. A deletion names the uid as well as the version, so it
- * reads the Lease before; if it hits another's, who has that makes it anew, and nobody else may
- * for a duration.
+ * A write is a create, or a patch that names the version it is based on, so that of two concurrent
+ * writes one is refused. An API whose etcd was restored from a backup may assign a version again,
+ * to another write; so the patch tests holder and time as well. It does not test those of a Lease
+ * that was written by hand, and converts it to our format: such a Lease is not renewed. A write is
+ * sent once; if its answer is lost, the next read finds the outcome. A deletion names the uid as
+ * well as the version, so it reads the Lease before; if it hits a newer record, its holder creates
+ * the Lease again, and no other node may take it for a duration.
  */
 #include "segment/lease_store.h"
 
@@ -26,14 +26,14 @@
 struct lease_store {
     sd_event *event;
     struct kube_client *client;
-    struct lease_watch *watch; /* NULL: nobody watches */
+    struct lease_watch *watch; /* NULL: there is no watch */
     char *namespace;
 };
 
 struct claim_request {
     struct lease_store *store;
     struct kube_attempt *attempt;
-    enum kube_verb verb; /* KUBE_DELETE: a reading comes first */
+    enum kube_verb verb; /* KUBE_DELETE: preceded by a read */
     char *key;           /* of a removal */
     char version[LEASE_VERSION_MAX];
     int64_t limit_ms;
@@ -199,7 +199,7 @@ static int send_delete(struct claim_request *request, const char *uid)
     return r < 0 ? r : kube_attempt_send(request->attempt, error);
 }
 
-/* The Lease as it is: what is deleted has to be the one that was seen. */
+/* The Lease as read: what is deleted has to be the version that was seen. */
 static void on_found(void *context, const struct kube_result *result)
 {
     struct claim_request *request = context;

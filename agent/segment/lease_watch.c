@@ -2,12 +2,12 @@
 /*
  * Lists the Leases of claims and watches them; see lease_watch.h. Owned by lease_store.c.
  *
- * A watch that ends in good order, or is silent for too long (silence.h), is resumed where it
- * ended; anything else is followed by a list, and by what that list does not name any more. So
- * `since_ms` is the last time that something may have come and gone unseen. What is heard here only
- * makes waiting shorter: whoever holds something reads the Lease itself.
+ * A watch that ends regularly, or is silent for too long (silence.h), is resumed where it ended;
+ * after any other end the Leases are listed again, and Leases that are not in the list are gone. So
+ * `since_ms` is the last time that Leases may have been created and deleted unseen. The watch only
+ * shortens waiting: a node that acts on a Lease reads it first.
  *
- * A Lease is some hundred bytes, so that a list of all claims comes in one piece.
+ * A Lease has some hundred bytes, so all of them are listed in one page.
  */
 #include "segment/lease_watch.h"
 
@@ -33,11 +33,11 @@ enum {
     ANSWER_MS = 10 * 1000,   /* for the head of an answer, and for a list as a whole */
     REFUSAL_MAX = 4096,
     AGAIN_MS = 250,
-    AGAIN_MOST_MS = 1000,   /* an address is to be back a second after the API */
-    REFUSED_MOST_MS = 5000, /* that will be said again */
+    AGAIN_MOST_MS = 1000,   /* an address is to be back a second after the API is */
+    REFUSED_MOST_MS = 5000, /* for a refusal that will be repeated */
 };
 
-/* A Lease that is there, and in which of the lists it was named last. */
+/* A known Lease, and the number of the last list that had it. */
 struct known_lease {
     char name[NAME_MAX_LEN];
     uint64_t list;
@@ -48,11 +48,11 @@ struct lease_watch {
     struct kube_client *client;
     struct kube_request *request; /* NULL: it waits */
     struct json_splitter *splitter;
-    struct timer *timer; /* of the pause, or of patience */
+    struct timer *timer; /* for the pause, or the time limit */
     struct backoff backoff;
     struct silence silence;
     char *path;                      /* up to further parameters */
-    char version[LEASE_VERSION_MAX]; /* where the watch goes on; "": a list is next */
+    char version[LEASE_VERSION_MAX]; /* resourceVersion to resume from; "": a list is next */
     struct sorted known;             /* struct known_lease */
     uint64_t lists;
     bool listing;
@@ -60,7 +60,7 @@ struct lease_watch {
     int64_t retry_after_ms;
     int64_t asked_ms;    /* when this request was sent */
     struct text refusal; /* the body of an answer that is not 200 */
-    const char *trouble; /* static: why the answer was given up */
+    const char *trouble; /* static: why the answer was abandoned */
     int64_t since_ms;
 };
 
@@ -72,7 +72,7 @@ static int known_cmp(const void *a, const void *b)
     return strcmp(first->name, second->name);
 }
 
-/* ---- What comes ---- */
+/* ---- Events ---- */
 
 static const char *scalar_of(const struct doc *node)
 {
@@ -95,8 +95,8 @@ static void tell(const struct lease_watch *watch, const char *name,
     watch->listener.heard(watch->listener.context, name, record, version);
 }
 
-/* One that can't be read binds nobody here: who wants its address reads it, and says what is wrong.
- */
+/* A Lease that can't be parsed is ignored here: the node that wants its address reads it and
+ * reports the error. */
 static void take_lease(struct lease_watch *watch, const struct doc *lease, bool gone)
 {
     struct lease_record record;
@@ -132,7 +132,7 @@ static void take_event(struct lease_watch *watch, const struct doc *event)
     take_version(watch, object);
 }
 
-/* The end of a list: what it has not named is gone. */
+/* The end of a list: Leases that it has not named are gone. */
 static void end_list(struct lease_watch *watch, const struct doc *frame)
 {
     for (size_t i = watch->known.count; i-- > 0;) {
@@ -226,7 +226,7 @@ static void end_refused(struct lease_watch *watch)
     fail(watch, why, remedy);
 }
 
-/* A good list says nothing of the watch that follows, nor does one that ends as it begins. */
+/* A good list does not prove that the next watch works, nor does one that ends as it begins. */
 static int64_t good_pause_ms(struct lease_watch *watch)
 {
     if (watch->listing)
@@ -257,7 +257,7 @@ static void on_ended(void *context, const char *error, const char *remedy)
     }
 }
 
-/* The pause is over, or nothing is heard any more. */
+/* The pause is over, or the silence has lasted too long. */
 static void on_time(void *context)
 {
     struct lease_watch *watch = context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hears of the Leases of claims as they come, change and go. Internal to segment/. */
+/* Watches the Leases of claims. Internal to segment/. */
 #pragma once
 
 #include <systemd/sd-event.h>
@@ -10,11 +10,14 @@
 
 struct lease_watch;
 
-/* Lists, then watches, for ever. `listener` is copied. Returns 0 or -errno. */
+/* Lists, then watches, without end. `listener` is copied. Returns 0 or -errno. */
 int lease_watch_new(sd_event *event, struct kube_client *client, const char *namespace,
                     const struct claim_listener *listener, struct lease_watch **ret_watch);
 
-/* Since when every Lease was seen to come and go; INT64_MAX: it is not watching. CLOCK_BOOTTIME. */
+/*
+ * Since when all Leases have been watched without a gap; INT64_MAX: no watch is established.
+ * CLOCK_BOOTTIME.
+ */
 int64_t lease_watch_since_ms(const struct lease_watch *watch);
 
 void lease_watch_free(struct lease_watch *watch);

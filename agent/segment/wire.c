@@ -13,7 +13,7 @@ struct wire {
     uint32_t ifindex;
     bool wanted;
     int error;
-    struct segment_socket *socket; /* NULL: `error` says why */
+    struct segment_socket *socket; /* NULL: `error` has the reason */
     sd_event_source *source;
 };
 
@@ -21,7 +21,7 @@ struct wires {
     sd_event *event;
     wires_heard heard;
     void *context;
-    VEC(struct wire *) list; /* addresses stay: sources have them */
+    VEC(struct wire *) list; /* pointers: event sources refer to them */
 };
 
 static void wire_shut(struct wire *wire)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The packet sockets of the interfaces that claimed addresses are on. Internal to segment/. */
+/* The packet sockets on the interfaces of claimed addresses. Internal to segment/. */
 #pragma once
 
 #include <systemd/sd-event.h>
@@ -18,17 +18,20 @@ int wires_new(sd_event *event, wires_heard heard, void *context, struct wires **
 
 typedef VEC(uint32_t) wire_list;
 
-/* Has sockets on these interfaces, and on no others. What can't be had is tried again next time. */
+/*
+ * Opens sockets on these interfaces, and closes all others. A socket that can't be opened is tried
+ * again at the next call.
+ */
 void wires_set(struct wires *wires, const wire_list *ifindexes);
 
-/* 0: there is one; or -errno: why there is none. */
+/* 0: there is a socket; or -errno: why there is none. */
 int wires_error(const struct wires *wires, uint32_t ifindex);
 
 /* Returns 0 or -errno. */
 int wires_send(struct wires *wires, uint32_t ifindex, enum segment_word word, const struct ip *ip,
                const uint8_t mac[static 6]);
 
-/* To one host alone. Returns likewise. */
+/* Sends to one host only. Returns likewise. */
 int wires_tell(struct wires *wires, const struct telling_word *word);
 
 void wires_free(struct wires *wires);
