@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The board: what every job of the controller is made with and may look at. All of it is borrowed,
- * and lives as long as the jobs do.
+ * The board: what every job of the controller is made with and may read. Everything is borrowed and
+ * outlives the jobs.
  */
 #pragma once
 
@@ -17,18 +17,18 @@ struct board {
     sd_event *event;
     const struct controller_config *config;
     const struct store *store;
-    struct kube_client *client; /* for writes; reads come by the store */
+    struct kube_client *client; /* for writes; reads are served from the store */
     struct elector *elector;
     const struct controller_status *status; /* ->source and ->election; jobs publish the rest */
-    struct fault_book *faults;              /* a job's subsystem is its name */
-    /* Asks for a round soon, for a change that the store does not tell of: an answer to a write. */
+    struct fault_book *faults;              /* the subsystem of a job's faults is the job's name */
+    /* Requests a round soon, for a change that the store does not report: the answer to a write. */
     void (*wake)(void *context);
     void *context;
 };
 
 /*
- * True while this controller leads, by the clock of this very moment, and has read every kind once.
- * Nothing is sent otherwise. It makes no write safe: each has a precondition of its own.
+ * True while this controller leads, by the current clock, and has read every kind once. Otherwise
+ * nothing is sent. This does not make a write safe: each write has its own precondition.
  */
 static inline bool board_may_write(const struct board *board)
 {

@@ -5,11 +5,11 @@
  *   source --> store --(changes)--> jobs: note, work --> job_writer --> API
  *   elector --(leads, leads no more)--> jobs: lead
  *
- * Whatever happens asks for a round, which is done once for all that has come together. A round
- * tells the jobs of changed objects, whether or not this controller leads; only the leader's jobs
- * work. A follower therefore knows what the leader knows, and takes over without reading anything.
+ * Each event schedules a round, which handles all events that arrived together. A round passes
+ * changed objects to the jobs, whether or not this controller leads; only the leader's jobs work.
+ * So a follower has the same state as the leader, and takes over without reading anything.
  *
- * The controller keeps nothing on disk: what is decided stands in the API.
+ * The controller keeps nothing on disk: its decisions are stored in the API.
  */
 #include "controller/controller.h"
 
@@ -34,10 +34,10 @@
 #include "status/fault_log.h"
 
 enum {
-    ROUND_PRIORITY = 100, /* after all that has arrived */
+    ROUND_PRIORITY = 100, /* after all events that have arrived */
     FULL_ROUND_MS = 5 * MINUTE_MS,
     FAILED_ROUND_MS = 5 * SECOND_MS,
-    RELEASE_MS = 3 * SECOND_MS, /* for giving back the Lease and what jobs have, at the end */
+    RELEASE_MS = 3 * SECOND_MS, /* to release the Lease and what jobs hold, at exit */
 };
 
 struct controller {
@@ -59,9 +59,9 @@ struct controller {
     struct deferred *round;
     struct timer *timer, *release_timer;
     int64_t full_ms; /* when the next round over everything is due, monotonic */
-    bool led;        /* as the jobs were told last */
-    bool again;      /* to start anew at the end */
-    bool released;   /* at the end: the Lease was given back */
+    bool led;        /* as last passed to the jobs */
+    bool again;      /* to restart at the end */
+    bool released;   /* at exit: the Lease was released */
 };
 
 /* ---- Rounds ---- */
@@ -91,7 +91,7 @@ static int note_changes(struct controller *controller)
     return r;
 }
 
-/* The end waits for the Lease, and for what jobs give back. */
+/* The exit waits for the Lease, and for what jobs release. */
 static void end_if_over(struct controller *controller)
 {
     if (controller->released && !jobs_ending(controller->jobs))
@@ -112,7 +112,7 @@ static int work(struct controller *controller, int64_t now_ms)
     return 0;
 }
 
-/* Without memory, the changes are forgotten all the same, and a round over everything follows. */
+/* Without memory, the changes are dropped as well, and a round over everything follows. */
 static void run_round(void *context)
 {
     struct controller *controller = context;
@@ -133,7 +133,7 @@ static void wake(void *context)
     deferred_schedule(((struct controller *)context)->round);
 }
 
-/* ---- How it is ---- */
+/* ---- Status ---- */
 
 static void tell_manager(struct controller *controller)
 {
@@ -159,7 +159,7 @@ static void on_source(void *context)
     wake(controller);
 }
 
-/* Jobs are told at once: what is under way ends now, and not after what else has arrived. */
+/* Jobs are notified at once: writes under way end now, and not after other pending events. */
 static void on_election(void *context)
 {
     struct controller *controller = context;
@@ -173,7 +173,7 @@ static void on_election(void *context)
     tell_manager(controller);
 }
 
-/* ---- The beginning ---- */
+/* ---- Start ---- */
 
 int controller_load(const char *path, struct controller_config **ret_config, struct faults *faults)
 {
@@ -290,7 +290,7 @@ static void give_up_release(void *context)
     sd_event_exit(((struct controller *)context)->event, 0);
 }
 
-/* Leadership ends first: nothing more is written while the Lease is given back. */
+/* Leadership ends first: nothing more is written while the Lease is released. */
 static void begin_end(struct controller *controller, bool again)
 {
     if (controller->status.stopping)
@@ -309,7 +309,7 @@ static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, 
 {
     struct controller *controller = context;
     (void)source, (void)info;
-    controller->again = false; /* also where it was ending in order to start anew */
+    controller->again = false; /* also if it was ending in order to restart */
     begin_end(controller, false);
     return 0;
 }
@@ -386,7 +386,7 @@ int controller_new(const char *config_path, struct controller_config *config,
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
         int r = steps[i](controller);
         if (r < 0) {
-            if (r != -EBADMSG) /* that is told already */
+            if (r != -EBADMSG) /* that was reported already */
                 log_error("cannot start: %s", strerror(-r));
             return r;
         }
@@ -395,7 +395,7 @@ int controller_new(const char *config_path, struct controller_config *config,
     return 0;
 }
 
-/* READY does not wait for the API: a follower that cannot reach it yet is in order. */
+/* READY does not wait for the API: a follower that can't reach it yet is operational. */
 int controller_run(struct controller *controller)
 {
     log_event(&event_ready, NULL, "agent-controller %s: %s, Lease %s/%s", FINGERPOST_VERSION,

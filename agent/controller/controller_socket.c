@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The sockets of the controller; see controller_socket.h. What is answered, api/ knows. */
+/* The sockets of the controller; see controller_socket.h. api/ makes the answers. */
 #include "controller/controller_socket.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void on_public_request(const struct http_request *request, struct http_re
     controller_api_handle_public(request, reply, (void *)socket->options.state);
 }
 
-/* Group fingerpost reads; without that group only root does. */
+/* The group fingerpost may connect; without that group only root may. */
 static gid_t socket_group(void)
 {
     const struct group *group = getgrnam("fingerpost");

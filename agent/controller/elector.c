@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The election's conversation with the API; see elector.h. Made by controller.c.
+ * The requests of leader election; see elector.h. Made by controller.c.
  *
  * One request at a time: a get, a create, or a merge patch that names the version it is based on,
- * so that of two who take a Lease one is refused. What a lost answer has done is found out by the
- * next read, as client-go does it. The timer comes before all else in the loop: when leadership is
- * over, nobody writes in the same turn.
+ * so that of two controllers that take a Lease one is refused. If an answer is lost, the next read
+ * finds the outcome, as in client-go. The timer has the highest priority in the loop: when
+ * leadership is over, nothing is written in the same iteration.
  */
 #include "controller/elector.h"
 
@@ -32,11 +32,11 @@ struct elector {
     char identity[LEASE_HOLDER_MAX];
     struct timer *timer;
     struct kube_attempt *attempt;    /* NULL: none is under way */
-    enum election_step asked;        /* what the attempt is for */
+    enum election_step asked;        /* the purpose of the attempt */
     unsigned failures;               /* in a row */
-    bool was_leading;                /* as it was told last */
+    bool was_leading;                /* as last reported */
     unsigned releases;               /* that were in conflict */
-    void (*released)(void *context); /* not NULL: the Lease is being given back */
+    void (*released)(void *context); /* not NULL: the Lease is being released */
 };
 
 enum { RUN_DIGITS = 16, RELEASES_MAX = 3, RACES_MAX = 2, AGED_MS = 5 * MINUTE_MS };
@@ -56,7 +56,7 @@ static struct election_rules rules_of(const struct controller_config *config)
 static uint32_t any_number(void)
 {
     uint32_t number;
-    /* Early in the boot there may be no randomness yet: the middle is as good as any. */
+    /* Early in the boot there may be no randomness yet: the middle will do. */
     if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
         return UINT32_MAX / 2;
     return number;
@@ -67,7 +67,7 @@ bool elector_leads(const struct elector *elector)
     return !elector->released && election_leads(&elector->election, clock_boot_ms());
 }
 
-/* ---- What is told ---- */
+/* ---- Reports ---- */
 
 static void tell_fault(struct elector *elector, const char *why, const char *remedy)
 {
@@ -99,7 +99,7 @@ static void tell_change(struct elector *elector)
     elector->options.changed(elector->options.context);
 }
 
-/* "_" and a run's number: as make_identity() ends names. */
+/* "_" and the number of a run: the end of a name from make_identity(). */
 static bool is_controller(const char *holder)
 {
     const char *run = strrchr(holder, '_');
@@ -107,8 +107,8 @@ static bool is_controller(const char *holder)
            strspn(run + 1, "0123456789abcdef") == RUN_DIGITS;
 }
 
-/* A holder for whom nobody works: another program, or one that is gone and has the Lease for longer
- * than this controller would. Returns whether it is such a one. */
+/* A holder that does not lead: another program, or a controller that is gone and whose Lease lasts
+ * longer than this controller's would. Returns whether the holder is one of these. */
 static bool tell_holder(struct elector *elector)
 {
     const struct election *election = &elector->election;
@@ -144,8 +144,8 @@ static void note_success(struct elector *elector)
         tell_fault(elector, NULL, NULL);
 }
 
-/* One that is lost is nothing to worry about; nor is a refusal, of an API server that has just
- * started and has not read the roles. */
+/* A single failure is normal; so is a refusal by an API server that has just started and has not
+ * loaded the roles. */
 static void note_failure(struct elector *elector, enum kube_outcome outcome, const char *why,
                          const char *remedy)
 {
@@ -156,7 +156,10 @@ static void note_failure(struct elector *elector, enum kube_outcome outcome, con
         tell_fault(elector, why, remedy);
 }
 
-/* One race may be lost to another, who is then read as the holder. Who loses each has none. */
+/*
+ * A race may be lost to another controller, which is then read as the holder. If every race is
+ * lost, there is no such controller.
+ */
 static void note_lost_race(struct elector *elector, const char *why)
 {
     if (elector->failures++ < RACES_MAX)
@@ -173,7 +176,7 @@ static void note_lost_race(struct elector *elector, const char *why)
                "may do: kubectl get lease -w --output-watch-events -o yaml, of this Lease");
 }
 
-/* ---- The answers ---- */
+/* ---- Answers ---- */
 
 static void fail(struct elector *elector, enum kube_outcome outcome, const char *why,
                  const char *remedy)
@@ -185,8 +188,9 @@ static void fail(struct elector *elector, enum kube_outcome outcome, const char 
     election_failed(&elector->election, any_number(), clock_boot_ms());
 }
 
-/* Who ends in order gives the Lease back, and who was killed is followed within a minute. A holder
- * that is older was there when nobody else was, or stands in a backup that is in force again. */
+/* A controller that exits regularly releases the Lease, and one that was killed is replaced within
+ * a minute. An older holder means that no controller ran since, or that etcd was restored from a
+ * backup. */
 static void note_first(const struct elector *elector, const struct lease_record *record)
 {
     struct election_status *status = elector->options.status;
@@ -195,8 +199,8 @@ static void note_first(const struct elector *elector, const struct lease_record 
         status->aged_mono_ms = clock_mono_ms();
 }
 
-/* What is stored has a version of its own. An API or a proxy that makes a dry run of a write
- * answers with the version of before, or none. */
+/* A stored write has a new version. An API or a proxy that makes a dry run of a write answers with
+ * the old version, or none. */
 static bool is_stored(const struct elector *elector, const char *version)
 {
     return *version && strcmp(version, elector->election.version) != 0;
@@ -220,7 +224,7 @@ static void take_lease(struct elector *elector, const struct doc *lease)
         election_wrote(&elector->election, &record, version, now_ms);
     note_first(elector, &record);
     elector->options.status->seen = true;
-    if (elector->election.step == ELECTION_WAIT) /* else there is more to this attempt */
+    if (elector->election.step == ELECTION_WAIT) /* otherwise the attempt has a next step */
         note_success(elector);
 }
 
@@ -239,7 +243,7 @@ static void on_told(void *context, const struct kube_result *result)
     go_on(elector);
 }
 
-/* ---- What is asked ---- */
+/* ---- Requests ---- */
 
 static int send(struct elector *elector, enum kube_verb verb, const struct lease_record *record,
                 kube_attempt_told told, char error[static KUBE_ERROR_LEN])
@@ -285,7 +289,7 @@ static int ask(struct elector *elector, enum election_step step, char error[stat
                 error);
 }
 
-/* ---- The end ---- */
+/* ---- Exit ---- */
 
 static void end_release(struct elector *elector)
 {
@@ -293,7 +297,7 @@ static void end_release(struct elector *elector)
     elector->released(elector->options.context);
 }
 
-/* Reads the Lease, and gives it back if it is held still. */
+/* Reads the Lease, and releases it if it is still held. */
 static void on_reread(void *context, const struct kube_result *result)
 {
     struct elector *elector = context;
@@ -306,7 +310,10 @@ static void on_reread(void *context, const struct kube_result *result)
         end_release(elector);
 }
 
-/* In conflict with a renewal of its own whose answer was lost, or with another who has taken it. */
+/*
+ * A conflict is with a renewal of its own whose answer was lost, or with another controller that
+ * took it.
+ */
 static void on_released(void *context, const struct kube_result *result)
 {
     struct elector *elector = context;
@@ -331,14 +338,14 @@ void elector_release(struct elector *elector, void (*released)(void *context))
     elector->released = released;
     tell_change(elector);
     timer_disarm(elector->timer);
-    /* An answer that is due has the version to give back; else its holder is unknown. */
+    /* A pending answer has the version to release; after a timeout the holder is unknown. */
     if (!elector->attempt)
         give_back(elector);
 }
 
-/* ---- The conversation ---- */
+/* ---- Steps ---- */
 
-/* Asks what is to be asked, or waits for the time or the answer. */
+/* Sends the next request, or waits for a time or an answer. */
 static void go_on(struct elector *elector)
 {
     char error[KUBE_ERROR_LEN];
@@ -352,7 +359,7 @@ static void go_on(struct elector *elector)
             break;
         fail(elector, KUBE_LATER, error, NULL);
     }
-    /* The deadline ends what was under way. */
+    /* The deadline cancels the current request. */
     if (elector->attempt && !elector->election.asked)
         kube_attempt_free(TAKE_PTR(elector->attempt));
     tell_change(elector);
@@ -368,7 +375,7 @@ static void on_time(void *context)
     go_on(context);
 }
 
-/* Two runs never share a name, be they on one machine with one configuration. */
+/* Two runs never have the same name, even on one machine with one configuration. */
 static int make_identity(struct elector *elector)
 {
     uint64_t run;

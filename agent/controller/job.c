@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The head of a job; see job.h. Called by jobs.c for each job of its table: what all of them do
- * alike with their writers is here, once.
+ * The head of a job; see job.h. Called by jobs.c for each job of its table: the code that all jobs
+ * share for their writers.
  */
 #include "controller/job.h"
 

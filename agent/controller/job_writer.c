@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The writer of a job; see job_writer.h. Made by job.c for each row of a job's table, and by who
- * helps a job with writes of its own (export_events.c). The queue is made when the first key comes,
- * and ends with leadership; its counts are kept.
+ * The writer of a job; see job_writer.h. Made by job.c for each row of a job's table, and by parts
+ * of a job with writes of their own (export_events.c). The queue is made when the first key is
+ * added, and ends with leadership; its counts are kept.
  */
 #include "controller/job_writer.h"
 
@@ -17,9 +17,9 @@ const char job_lacks_status_remedy[] =
     "apply deploy/kubernetes/crds.yaml and crds-metallb.yaml: the definition in force is older";
 
 enum {
-    DENIALS_MEANT = 6,        /* some 300 ms, in which the source tells of an object's end */
+    DENIALS_MEANT = 6,        /* some 300 ms, in which the source reports an object's deletion */
     FAILURES_MEANT = 9,       /* some 1.3 s with the pauses of kube_writer_limits_default */
-    LONG_PAUSE_MS = 2 * 1000, /* that the API asks for: told at once */
+    LONG_PAUSE_MS = 2 * 1000, /* Retry-After of the API: reported at once */
 };
 
 bool job_lacks_status(const struct kube_told *told, const struct object *object)
@@ -27,7 +27,7 @@ bool job_lacks_status(const struct kube_told *told, const struct object *object)
     return told->result.outcome == KUBE_MISSING && object && told->tries >= DENIALS_MEANT;
 }
 
-/* Whether it is no refusal, but goes on; what has no status had no answer. */
+/* Whether it is no refusal, but persists; without a status there was no answer. */
 static bool goes_on(const struct kube_told *told)
 {
     const struct kube_result *result = &told->result;
@@ -82,11 +82,13 @@ void job_write_note(struct refusals *refusals, const char *place, const char *wh
 
 struct job_writer {
     struct job_writer_options options;
-    struct kube_writer *writer;     /* NULL: nothing was added since it leads, or it does not */
+    struct kube_writer *writer; /* NULL: nothing was added since it leads, or it does not lead */
     struct kube_writer_counts past; /* of writers that have ended */
 };
 
-/* The last look before something is sent: a process that was stopped may be behind its time. */
+/*
+ * The last check before a write is sent: the lease of a process that was stopped may have expired.
+ */
 static int make(void *context, const char *key, struct kube_write *write, struct text *body)
 {
     struct job_writer *writer = context;

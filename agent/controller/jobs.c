@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The table of jobs, and what is done with all of them alike. A new job is added here, and what it
- * reads in resources.c; nowhere else.
+ * The table of jobs, and operations over all of them. A new job is added here, and the kinds that
+ * it reads in resources.c; nowhere else.
  *
- * Jobs do not depend on each other: one that fails keeps no other from its work.
+ * Jobs do not depend on each other: a failing job does not stop the others.
  */
 #include "controller/jobs.h"
 

@@ -12,15 +12,15 @@ struct jobs {
 };
 
 /*
- * What the wanted jobs read from the API, each kind once; `rows` has room for KIND_COUNT. `table`
+ * What the enabled jobs read from the API, each kind once; `rows` has room for KIND_COUNT. `table`
  * as for jobs_open().
  */
 struct kube_resources jobs_resources(const struct controller_config *config,
                                      const struct job_ops *const *table,
                                      struct kube_resource *rows);
 
-/* Opens the jobs that the configuration asks for; `table` ends with NULL, and is NULL itself for
- * the program's own. Returns 0 or -errno after saying why in the log. */
+/* Opens the jobs that the configuration enables; `table` ends with NULL, and is NULL itself for the
+ * program's own. Returns 0 or -errno after logging the reason. */
 int jobs_open(const struct board *board, const struct job_ops *const *table,
               struct jobs **ret_jobs);
 void jobs_close(struct jobs *jobs);
@@ -31,7 +31,7 @@ int jobs_note(struct jobs *jobs, const struct change *change);
 int jobs_work(struct jobs *jobs, const struct job_round *round);
 
 void jobs_lead(struct jobs *jobs, bool leading);
-bool jobs_ending(const struct jobs *jobs); /* whether any is */
+bool jobs_ending(const struct jobs *jobs); /* true if any job is */
 void jobs_publish(struct jobs *jobs, struct controller_status *status);
 void jobs_lend(const struct jobs *jobs, struct controller_state *state);
 int64_t jobs_next_ms(const struct jobs *jobs, int64_t now_ms);

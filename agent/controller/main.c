@@ -46,7 +46,7 @@ static int run(const char *path, struct controller_config *config)
     return r < 0 ? r : controller_run(controller);
 }
 
-/* With the same arguments, in the same process: the service manager sees no end. */
+/* With the same arguments, in the same process: the service manager sees no exit. */
 static int start_anew(char **argv)
 {
     (void)execv("/proc/self/exe", argv);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every kind that a job may name, whole: what is decided once per cluster is decided by all objects
- * of a kind, so there is no selector; but for what gateways' accounts are called. Which of them are
- * asked for, the jobs say.
+ * Every kind that a job may read, without selectors, since a decision for the cluster needs all
+ * objects of a kind; except the accounts of gateways, which are selected by name. The jobs decide
+ * which kinds are read.
  */
 #include "controller/resources.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See service_notes.h. A note does not move while it is in the table, which has pointers. */
+/* See service_notes.h. A note does not move while it is in the table, which stores pointers. */
 #include "controller/service_notes.h"
 
 #include <stdlib.h>

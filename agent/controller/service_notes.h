@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a part of the job of addresses remembers of single Services, by namespace and name: a table
- * of notes, each of which is the part's own struct that begins with a service_note.
+ * State of a part of the job of addresses about single Services, by namespace and name: a table of
+ * notes, each a struct of that part whose first member is a service_note.
  *
- * Called by address_contest.c and address_lingers.c. The table owns its notes and their names; what
- * else a note owns its part frees, by `done`.
+ * Called by address_contest.c and address_lingers.c. The table owns its notes and their names; the
+ * part frees anything else by `done`.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct service_notes {
     void (*done)(struct service_note *note);
 };
 
-/* `done` frees what is in a note beside its names; NULL: nothing is. */
+/* `done` frees what a note has beside its names; NULL: nothing. */
 void service_notes_init(struct service_notes *notes, size_t size,
                         void (*done)(struct service_note *note));
 void service_notes_clear(struct service_notes *notes);
@@ -30,9 +30,9 @@ void service_notes_done(struct service_notes *notes);
 /* The note of a Service, or NULL. Borrowed until it is dropped. */
 struct service_note *service_notes_find(const struct service_notes *notes,
                                         const struct object *object);
-/* Likewise; where there is none, one of zeros is made. NULL: no memory. */
+/* Likewise; if there is none, a zeroed one is added. NULL: no memory. */
 struct service_note *service_notes_get(struct service_notes *notes, const struct object *object);
-/* Takes a note out, and frees it. */
+/* Removes a note and frees it. */
 void service_notes_drop(struct service_notes *notes, struct service_note *note);
 
 static inline size_t service_notes_count(const struct service_notes *notes)
@@ -45,5 +45,5 @@ static inline struct service_note *service_notes_at(const struct service_notes *
     return *(struct service_note **)sorted_at(&notes->table, index);
 }
 
-/* "Service NAMESPACE/NAME", as faults have it. The caller frees it; NULL: no memory. */
+/* "Service NAMESPACE/NAME", as shown in faults. The caller frees it; NULL: no memory. */
 char *service_note_place(const struct service_note *note);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Events on Egresses: what keeps their gateways from being made, for owners who do not read the
- * controller's faults. Asked for by egress_write.c, by the keys of what can't be written, when that
- * is new; another leader asks once more, and its Event has the same name.
+ * Events on Egresses: why their gateways can't be created, for owners who do not read the
+ * controller's faults. Requested by egress_write.c, by the keys of objects that can't be written,
+ * when an error is new; another leader requests the Event again, and it has the same name.
  *
- * An account and a binding are of several Egresses, and of whoever runs the cluster: they have
+ * An account and a binding belong to several Egresses, and to the cluster's operator: they have
  * faults, and no Events.
  */
 #include <errno.h>
@@ -63,7 +63,7 @@ int egress_event_make(void *context, const char *key, struct kube_write *write, 
     return 1;
 }
 
-/* Events are dropped rather than waited for: the fault says the same. */
+/* Events are dropped rather than retried for long: the fault says the same. */
 bool egress_event_told(void *context, const char *key, const struct kube_told *told)
 {
     (void)context, (void)key;

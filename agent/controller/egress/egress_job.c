@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The job of egress: what Egresses are to have is made, kept so, and taken away.
+ * The egress job: creates the objects of Egresses, keeps them as wanted, and deletes them.
  *
- * An object that may have to be written is given to the writer (egress_write.c), which finds out
- * what. What was written, and how it was then, is remembered; after a change of leaders each object
- * is applied once, which changes nothing where it is so. What is forgotten is only what nobody
- * needs: the marks of objects that are gone.
+ * An object that may have to be written is added to the writer (egress_write.c), which finds out
+ * what to write. What was written, and the object's state then, is remembered; after a change of
+ * leaders each object is applied once, which changes nothing if it is as wanted. Only the marks of
+ * deleted objects are dropped.
  */
 #include "controller/egress/egress_job.h"
 
@@ -19,7 +19,7 @@
 #include "plan/conflicts/held.h"
 #include "plan/egress/workload.h"
 
-/* The parts of an Egress that have its name; and its status. */
+/* The objects of an Egress with its name; and its status. */
 static const enum kind parts[] = { KIND_DEPLOYMENT, KIND_SERVICE, KIND_DISRUPTION_BUDGET,
                                    KIND_EGRESS };
 
@@ -46,7 +46,7 @@ static int add_access(struct egress_job *job, const char *namespace)
     return r < 0 ? r : egress_add(job, KIND_ROLE_BINDING, "", WORKLOAD_BINDING);
 }
 
-/* Access first, without which the pods of a Deployment can't be made. */
+/* Access first, without which the pods of a Deployment can't be created. */
 static int add_egress(struct egress_job *job, const struct object *egress)
 {
     int r = add_access(job, egress->namespace);
@@ -55,7 +55,7 @@ static int add_egress(struct egress_job *job, const struct object *egress)
     return r;
 }
 
-/* A part of an Egress, or what has its name in the way. */
+/* An object of an Egress, or a foreign one with its name. */
 static int note_part(struct egress_job *job, const struct object *object)
 {
     const struct store *store = job->job.board->store;
@@ -79,7 +79,7 @@ static void forget(struct egress_job *job, const struct object *object)
         egress_mark_drop(&job->marks, key);
 }
 
-/* Of its status, which nobody tries to write any more. */
+/* Of its status, which is not going to be written any more. */
 static void end_refusal(struct egress_job *job, const struct object *egress)
 {
     const struct workload_key key = { egress->kind, egress->namespace, egress->name };
@@ -173,7 +173,7 @@ static int work(struct job *base, const struct job_round *round)
     return r < 0 ? r : egress_old_binding_look(job);
 }
 
-/* Another leads, and tells what is wrong. */
+/* Another controller leads, and reports faults. */
 static void lead(struct job *base, bool leading)
 {
     struct egress_job *job = (struct egress_job *)base;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The job of egress: gives Egresses their gateways, as Coil's coil-egress-controller does, and in
+ * The egress job: creates the gateways of Egresses, as Coil's coil-egress-controller does, and in
  * its place.
  */
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A sorted table of marks; see egress_marks.h. As many as there are objects that were written. */
+/* A sorted table of marks; see egress_marks.h. It has one for each object that was written. */
 #include "controller/egress/egress_marks.h"
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The binding by which controllers up to 0.1 gave gateways' accounts the role of agents: it goes,
- * once the binding of today is as it should be. The role of a binding can't be changed, so that
- * today's has a name of its own, and an older controller that leads again finds its own, or makes
- * it.
+ * The binding by which controllers up to 0.1 granted the role of agents to the accounts of
+ * gateways: it is deleted as soon as today's binding is as wanted. The role of a binding can't be
+ * changed, so today's has a name of its own, and an older controller that leads again finds its
+ * own, or creates it.
  *
- * It is read by name rather than watched, once for each time that this controller leads: only a
- * leader makes it. What is deleted is what was read, by uid and version.
+ * It is read by name instead of watched, once for each time that this controller leads: only a
+ * leader creates it. What is deleted is what was read, by uid and version.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,7 +30,7 @@ int egress_old_binding_look(struct egress_job *job)
                : job_writer_add(job->job.writers[EGRESS_OLD_BINDING], WORKLOAD_OLD_BINDING);
 }
 
-/* Whether no account would be without rights. Returns 1, 0 or -ENOMEM. */
+/* True if no account would lose rights. Returns 1, 0 or -ENOMEM. */
 static int is_replaced(const struct egress_job *job)
 {
     static const struct workload_settings none;
@@ -42,7 +42,7 @@ static int is_replaced(const struct egress_job *job)
     const struct workload_mark *mark = egress_mark(&job->marks, key);
     int r = plan_workload(job->job.board->store, &today, &none, mark, &body, &plan);
     bool going = plan.there && plan.there->deleting;
-    bool answered = !plan.wanted || mark->digest; /* until then the write is under way */
+    bool answered = !plan.wanted || mark->digest; /* before that the write is under way */
     return r < 0 ? r : plan.step == WORKLOAD_NOTHING && !going && answered;
 }
 
@@ -69,7 +69,7 @@ int egress_old_binding_make(void *context, const char *key, struct kube_write *w
     return 1;
 }
 
-/* One that is somebody else's is left alone. */
+/* A binding of another owner is left alone. */
 static void take(struct old_binding *binding, const struct doc *object)
 {
     const struct doc *metadata = doc_get(object, "metadata");
@@ -102,7 +102,7 @@ bool egress_old_binding_told(void *context, const char *key, const struct kube_t
         return false;
     case KUBE_UNCERTAIN:
         return true;
-    default: /* it is another by now, or can't be had: it is read again */
+    default: /* it has changed, or can't be read: it is read again */
         egress_old_binding_reset(job);
         if (result->outcome == KUBE_REFUSED)
             egress_tell_refusal(job, &old, result);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the job of egress writes, and what becomes of it.
+ * The writes of the egress job, and their outcomes.
  *
  * A key is an object that may have to be written: "Deployment/NAMESPACE/NAME"; an Egress is written
- * for its status. What is to be written is read off what is known when its turn comes
- * (plan/egress/workload.h).
+ * for its status. The body is made from the state when the key is due (plan/egress/workload.h).
  *
- * Server-side apply, under a name of our own: fields of others stay theirs. It is forced where the
- * object is known to be ours, so that an edit by hand gives way; what is made new is not, so that
- * something that has just got the name is not overwritten. Each write has a precondition: the uid
- * and the resourceVersion of what is there.
+ * Server-side apply, under a field manager of our own: fields of other managers stay theirs. It is
+ * forced where the object is known to be ours, so that an edit by hand is reverted; a create is
+ * not, so that an object that has just got the name is not overwritten. Each write has a
+ * precondition: the uid and the resourceVersion of the existing object.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +26,7 @@
 
 enum {
     TRIES_UNTOLD = 5,
-    TELLING_MS = 1500, /* in which the source tells of what was applied; less than until a look */
+    TELLING_MS = 1500, /* the source reports an apply within this; less than the delay of a check */
 };
 
 static const struct written {
@@ -106,7 +105,7 @@ void egress_note(struct egress_job *job, const struct workload_key *key, const c
         job->job.board->wake(job->job.board->context);
 }
 
-/* ---- What is written ---- */
+/* ---- Writes ---- */
 
 static struct kube_write write_of(const struct written *row, const struct workload_key *key,
                                   enum kube_verb verb)
@@ -147,7 +146,7 @@ static int make_object(struct egress_job *job, const struct written *row,
     int r = plan_workload(job->job.board->store, key, &settings, &mark, body, &plan);
     if (r < 0)
         return r;
-    switch (plan.step) { /* what was refused stays so until another try is answered */
+    switch (plan.step) { /* a refusal is reported until another try is answered */
     case WORKLOAD_NOTHING:
         egress_note(job, key, NULL, NULL);
         return 0;
@@ -164,7 +163,7 @@ static int make_object(struct egress_job *job, const struct written *row,
         write->force = plan.there != NULL;
         mark.wanted = plan.wanted;
         mark.applied_ms = 0;
-        mark.digest = 0; /* until it is answered, nothing is known to be so */
+        mark.digest = 0; /* until the answer, its state is unknown */
         egress_mark_set(&job->marks, text, &mark);
         return 1;
     }
@@ -188,13 +187,13 @@ int egress_make(void *context, const char *key, struct kube_write *write, struct
     *write = write_of(row, &parts, KUBE_APPLY);
     write->force = true;
     int r = make_status(job, &parts, body);
-    if (r == 0) /* what it was refused is wanted no more, or is so */
+    if (r == 0) /* the refused write is not wanted any more, or not needed */
         egress_note(job, &parts, NULL, NULL);
     write->body = text_str(body);
     return r;
 }
 
-/* ---- What comes of it ---- */
+/* ---- Outcomes ---- */
 
 void egress_take(const struct doc *metadata, const char *member, char *buffer, size_t size)
 {
@@ -202,7 +201,7 @@ void egress_take(const struct doc *metadata, const char *member, char *buffer, s
     (void)snprintf(buffer, size, "%s", node && node->type == DOC_SCALAR ? node->text : "");
 }
 
-/* What was applied is what the API says it is now. */
+/* The applied state is the object in the API's answer. */
 static void set_mark(struct egress_job *job, const char *key, const struct doc *object)
 {
     struct workload_mark mark = *egress_mark(&job->marks, key);
@@ -214,8 +213,8 @@ static void set_mark(struct egress_job *job, const char *key, const struct doc *
     egress_mark_set(&job->marks, key, &mark);
 }
 
-/* That an attempt is made again is no news where it is known why the last one failed: both would
- * take turns for as long as the API answers 500. */
+/* A retry is not reported where the last error is known: both would alternate for as long as the
+ * API answers 500. */
 void egress_tell_refusal(struct egress_job *job, const struct workload_key *key,
                          const struct kube_result *result)
 {
@@ -234,7 +233,7 @@ void egress_tell_refusal(struct egress_job *job, const struct workload_key *key,
         egress_note(job, key, message, remedy);
 }
 
-/* Whether the API has answered that it was done, and a look has found that it was not. */
+/* Whether the API has reported it as done, and a check has not confirmed that. */
 static bool tell_not_so(struct egress_job *job, const struct workload_key *key,
                         const struct kube_told *told)
 {
@@ -265,7 +264,7 @@ bool egress_told(void *context, const char *key, const struct kube_told *told)
         job->applied += object != NULL;
         if (parts.kind == KIND_ROLE_BINDING)
             (void)egress_old_binding_look(job);
-        return true; /* a look shows whether it is so */
+        return true; /* a check shows whether it is so */
     }
     if (parts.kind != KIND_EGRESS && told->result.outcome != KUBE_UNCERTAIN)
         egress_mark_drop(&job->marks, key);
@@ -277,7 +276,7 @@ bool egress_told(void *context, const char *key, const struct kube_told *told)
         egress_tell_refusal(job, &parts, &told->result);
     else if (told->result.outcome == KUBE_MISSING)
         egress_note(job, &parts, NULL, NULL);
-    /* What is no Deployment at all the API answers with a failure of its own. */
+    /* The API answers a body that is no Deployment at all with a 5xx. */
     else if (told->result.outcome == KUBE_REFUSED || told->tries >= TRIES_UNTOLD)
         egress_tell_refusal(job, &parts, &told->result);
     return told->result.outcome != KUBE_MISSING || egress;

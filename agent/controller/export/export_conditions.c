@@ -4,12 +4,12 @@
  * controller/export/export_job.c.
  *
  * It is written by server-side apply to the subresource status, under a manager of its own: of the
- * list of conditions, which is one by type, only this entry is ours. It is taken away by a patch
- * that names it: an apply without it would leave what another manager has written into it, or an
- * entry that he has written of the same type. What is written depends on the Service as it was
- * read, so its resourceVersion is in the body: of another one the API says 409, and the write is
- * made anew. Nothing is remembered: whether the condition is there, and says the right thing, is
- * seen of the Service itself, so that another leader goes on where this one ended.
+ * list of conditions, which is keyed by type, only this entry is ours. It is removed by a patch
+ * that names it: an apply without it would leave fields that another manager has written into it,
+ * or that manager's entry of the same type. What is written depends on the Service as it was read,
+ * so its resourceVersion is in the body: if the Service has changed, the API answers 409, and the
+ * write is made anew. Nothing is stored here: the Service itself shows whether the condition exists
+ * and is correct, so that another leader continues where this one ended.
  */
 #include "controller/export/export_conditions.h"
 
@@ -26,7 +26,7 @@
 
 #define MANAGER "fingerpost-exports"
 
-enum { MESSAGE_MAX = 1024 }; /* bytes; the API takes 32 KiB, people less */
+enum { MESSAGE_MAX = 1024 }; /* bytes; the API accepts 32 KiB, which nobody would read */
 
 static const struct kube_writer_limits limits = {
     .queue = {
@@ -44,7 +44,7 @@ struct export_conditions {
     const struct board *board;
     struct job_writer *writer;
     const struct export_plan *plan; /* borrowed; NULL: nothing is wanted */
-    struct refusals refusals;       /* of the API, to write */
+    struct refusals refusals;       /* writes that the API refuses */
 };
 
 static int owner_cmp(const void *a, const void *b)
@@ -75,7 +75,7 @@ static void add_message(const struct export_refusal *refusal, struct text *out)
               refusal->remedy);
 }
 
-/* Whether the Service's status says what it ought to say. */
+/* Whether the Service's status is as wanted. */
 static bool is_so(const struct service *service, const struct export_refusal *refusal)
 {
     AUTOTEXT struct text message = { 0 };
@@ -141,7 +141,7 @@ static void write_status(const struct service *service, const struct export_refu
     json_end_object(&json);
 }
 
-/* Nothing is to be written of it. */
+/* There is nothing to write to it. */
 static void forget_refusal(struct export_conditions *conditions, const char *key)
 {
     AUTOFREE char *place = text_format("Service %s", key);
@@ -243,7 +243,7 @@ int export_conditions_want(struct export_conditions *conditions, const struct ex
             continue;
         int r = job_writer_add(conditions->writer, key);
         if (r < 0)
-            return r == -ENOBUFS ? 0 : r; /* the rest comes with the next plan */
+            return r == -ENOBUFS ? 0 : r; /* the rest is added with the next plan */
     }
     return 0;
 }

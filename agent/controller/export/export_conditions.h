@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Says on a Service's status why it is not exported though it asks: a condition, SERVICE_EXPORTED,
- * that is there as long as the Service is refused, and goes when that is mended.
+ * Writes a condition on a Service's status that says why the Service is not exported although it
+ * requests it: SERVICE_EXPORTED exists as long as the Service is refused, and is removed when that
+ * is fixed.
  */
 #pragma once
 
@@ -18,10 +19,10 @@ DEFINE_CLEANUP(struct export_conditions *, export_conditions_free);
 
 void export_conditions_lead(struct export_conditions *conditions, bool leading);
 
-/* What is refused now: borrowed until the next call. Returns 0 or -ENOMEM. */
+/* The Services that are refused now: borrowed until the next call. Returns 0 or -ENOMEM. */
 int export_conditions_want(struct export_conditions *conditions, const struct export_plan *plan);
 
-/* The faults of what the API refuses to write, if that is another than before: returns whether. */
+/* Fills in the faults about writes that the API refuses, if they have changed: returns whether. */
 bool export_conditions_faults(struct export_conditions *conditions, struct faults *faults);
 
 void export_conditions_publish(const struct export_conditions *conditions,

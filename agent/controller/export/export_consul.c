@@ -39,7 +39,7 @@
 enum {
     PRIORITY = 50,
     READ_MS = 30 * 1000, /* beyond the time of a blocking query */
-    SPACE_MS = 200,      /* between two readings at least */
+    SPACE_MS = 200,      /* between two reads at least */
     WRITE_MS = 60 * 1000,
     WRITES = 4, /* transactions under way at once */
 };
@@ -65,19 +65,19 @@ struct consul_export {
 
     struct consul_request *read;
     struct consul_reader *reader;
-    struct export_store coming, there; /* what is being read; what was */
-    bool known, seen; /* `there` is so now; it was so while this controller has led */
-    uint64_t index;   /* of what was read last; 0: read at once */
-    int64_t asked_ms; /* when it was asked for */
-    int64_t came_ms;  /* when the answer began to come; 0: it did not */
+    struct export_store coming, there; /* what is being read; what was read */
+    bool known, seen; /* `there` is current; it was while this controller has led */
+    uint64_t index;   /* of the last read; 0: read at once */
+    int64_t asked_ms; /* when the query was sent */
+    int64_t came_ms;  /* when the answer began to arrive; 0: it did not */
 
     struct export_queue queue; /* what is being written; empty: nothing */
     size_t under_way;
     struct writing writings[WRITES];
-    bool failed;                  /* what is left of the queue is not sent */
-    bool apart;                   /* some key is denied: each op has a transaction of its own */
-    bool denied;                  /* some key of this queue was */
-    char refused[EXPORT_WHY_MAX]; /* why the last writing did not do; "": it did */
+    bool failed;                  /* the rest of the queue is not sent */
+    bool apart;                   /* a key was denied: each op has a transaction of its own */
+    bool denied;                  /* a key of this queue was */
+    char refused[EXPORT_WHY_MAX]; /* why the last write failed; "": it did not */
     const char *refused_remedy;
     int64_t retry_after_ms;
     struct export_target_status status;
@@ -91,7 +91,7 @@ static void set_error(struct consul_export *target, const char *error, const cha
     status->remedy = remedy;
 }
 
-/* Why nothing was written stays told while that is so, whatever is read meanwhile. */
+/* The reason why nothing is written stays reported while that is so, whatever is read. */
 static void refuse(struct consul_export *target, const char *error, const char *remedy)
 {
     (void)snprintf(target->refused, sizeof(target->refused), "%.*s",
@@ -100,7 +100,7 @@ static void refuse(struct consul_export *target, const char *error, const char *
     set_error(target, error, remedy);
 }
 
-/* Reading is well: what else is there to tell? */
+/* Reads succeed: reports what else is wrong. */
 static void tell_the_rest(struct consul_export *target)
 {
     const char *remedy, *error = consul_lock_error(target->lock, &remedy);
@@ -146,8 +146,8 @@ static void read_failed(struct consul_export *target, const char *error, const c
 }
 
 /*
- * An index that went back is of another history, as after a snapshot was restored: the next reading
- * has none. Consul says so at the end of the query's time only, since it waits for a higher one.
+ * A lower index is of another history, as after a snapshot was restored: the next read has no
+ * index. Consul answers only at the end of the query's time, since it waits for a higher one.
  */
 static uint64_t next_index(const struct consul_export *target, uint64_t index)
 {
@@ -165,7 +165,7 @@ static void take_what_came(struct consul_export *target)
     tell_the_rest(target);
 }
 
-/* Others may change what is theirs all the time: at most a fifth of the time goes into reading. */
+/* Other clients may change entries all the time: reading takes at most a fifth of the time. */
 static int64_t space_ms(const struct consul_export *target)
 {
     int64_t took_ms = target->came_ms ? clock_mono_ms() - target->came_ms : 0;
@@ -187,7 +187,7 @@ static void on_read(void *context, const struct consul_answer *answer)
                     "ask who it is that answers at consul.address", 0);
     } else {
         take_what_came(target);
-        /* A blocking query's time counts from where its answer began to come. */
+        /* The duration of a blocking query counts from when its answer began to arrive. */
         export_target_read(&target->status, target->index ? target->came_ms : target->asked_ms);
         target->index = next_index(target, answer->index);
         timer_arm(target->timer, space_ms(target));
@@ -249,7 +249,7 @@ static void forget_ops(struct consul_export *target)
     target->failed = target->denied = false;
 }
 
-/* All is answered, or will not be sent: what is there now? */
+/* All transactions are answered, or will not be sent: reads the entries again. */
 static void end_write(struct consul_export *target)
 {
     int64_t delay_ms = 0;
@@ -268,7 +268,7 @@ static void end_write(struct consul_export *target)
     target->board->wake(target->board->context);
 }
 
-/* A right is missing, to one key at least: the others are written all the same, one by one. */
+/* The token lacks a right, at least to one key: the other keys are still written, one by one. */
 static void note_denied(struct consul_export *target, const char *why)
 {
     target->failed = !target->apart;
@@ -292,7 +292,7 @@ static void note_conflict(struct consul_export *target, const struct consul_answ
               "it is read and written anew; if it stays, see who else writes below consul.prefix");
 }
 
-/* What became of each op of a transaction, which succeeds or fails as a whole. */
+/* The outcome of each op of a transaction, which succeeds or fails as a whole. */
 static void count_writes(struct consul_export *target, const struct writing *writing, bool done)
 {
     struct export_target_status *status = &target->status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Entries of KV that concern this cluster; see export_entries.h. Called by both targets.
+ * Entries of KV that belong to this cluster; see export_entries.h. Called by both targets.
  *
- * Other clusters' documents lie between ours, under the same ids: nothing of them is kept.
+ * Documents of other clusters are between ours, under the same ids: they are not kept.
  */
 #include "controller/export/export_entries.h"
 

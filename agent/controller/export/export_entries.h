@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a target has of this cluster: a list of entries with the memory that it takes. */
+/* The entries of this cluster at a target: a list with its memory. */
 #pragma once
 
 #include "plan/export/export_diff.h"
@@ -15,11 +15,11 @@ struct export_store {
 int export_store_init(struct export_store *store, const struct export_config *config);
 void export_store_done(struct export_store *store);
 
-/* Forgets all entries. Returns 0 or -ENOMEM. */
+/* Removes all entries. Returns 0 or -ENOMEM. */
 int export_store_clear(struct export_store *store);
 
-/* Keeps an entry if it concerns this cluster: a document's key ends with it, a marker's begins so.
- * Returns 0 or -ENOMEM. */
+/* Adds an entry if it belongs to this cluster: a document's key ends with the cluster's id, a
+ * marker's key begins with it. Returns 0 or -ENOMEM. */
 int export_store_add(struct export_store *store, const struct export_entry *entry);
 
 /* To be called after the last entry. */

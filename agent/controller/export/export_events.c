@@ -2,11 +2,11 @@
 /*
  * Events about refused Services; see export_events.h. Owned by controller/export/export_job.c.
  *
- * The name of an Event has a hash of its cause and of the Service's uid: a second create does no
- * harm, and needs no read, and a Service that was made anew under its name is told of anew.
- * What was told is remembered for as long as this process runs and the cause holds, so that a plan
- * which is made anew tells nothing twice. An Event that can't be written after some tries is
- * dropped: the fault is in the controller's own list in any case.
+ * The name of an Event has a hash of its cause and of the Service's uid: a second create has no
+ * effect, and needs no read, and a Service that was recreated under its name gets a new Event.
+ * Causes with an Event are remembered for as long as this process runs and the cause holds, so that
+ * a new plan creates no Event twice. An Event that can't be written after some tries is dropped:
+ * the fault is in the controller's list of faults in any case.
  */
 #include "controller/export/export_events.h"
 
@@ -23,7 +23,7 @@
 
 enum { TRIES_MAX = 6, NAME_PART_MAX = 200, NOTE_MAX = 1000 };
 
-/* A few at once, and not many a second: they are for people. */
+/* A few at once, and few in a second: they are for people. */
 static const struct kube_writer_limits limits = {
     .queue = {
         .keys = 256,
@@ -143,7 +143,7 @@ void export_events_free(struct export_events *events)
     free(events);
 }
 
-/* The next leader does not know what was told; the API does. */
+/* The next leader does not know which Events exist; the API does. */
 void export_events_lead(struct export_events *events, bool leading)
 {
     forget(events);
@@ -173,7 +173,7 @@ static void forget_what_has_ended(struct export_events *events)
     events->told.count = kept;
 }
 
-/* More causes than the queue holds are told as its keys come to their turn. */
+/* If there are more causes than the queue holds, the others follow as its keys are done. */
 int export_events_want(struct export_events *events, const struct export_plan *plan)
 {
     events->plan = plan;

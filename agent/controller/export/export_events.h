@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells the owners of Services by Kubernetes Events why these are not exported though they ask. One
- * Event for each cause, of the same name by whichever controller, so that the cluster has it once.
+ * Creates Kubernetes Events that say to the owners of Services why these are not exported although
+ * they request it. There is one Event for each cause, whose name is the same from every controller,
+ * so that the cluster has it once.
  */
 #pragma once
 
@@ -18,7 +19,7 @@ DEFINE_CLEANUP(struct export_events *, export_events_free);
 
 void export_events_lead(struct export_events *events, bool leading);
 
-/* What is refused now: borrowed until the next call. Returns 0 or -ENOMEM. */
+/* The Services that are refused now: borrowed until the next call. Returns 0 or -ENOMEM. */
 int export_events_want(struct export_events *events, const struct export_plan *plan);
 
 void export_events_publish(const struct export_events *events, struct write_status *status);

@@ -3,12 +3,12 @@
  * A folder as a target of exports, for consumers without Consul; see export_target.h. Made by
  * controller/export/export_job.c, where consul.folder is set.
  *
- * Each document is a file FOLDER/KEY.json, each marker FOLDER/KEY.owner. A file is written beside
- * its place and renamed over it, so that a reader finds the old document or the new one. Files are
- * written in slices: each is synced to disk, and the loop has other things to do.
+ * Each document is a file FOLDER/KEY.json, each marker FOLDER/KEY.owner. A file is written under a
+ * temporary name and renamed, so that a reader finds either the old document or the new one. Files
+ * are written in slices, since each is synced to disk, and the loop has other work.
  *
- * The folder is this cluster's and this controller's alone: there is no lock, and what others
- * change in it is seen at the next reading, a minute later at the latest.
+ * Only this cluster and this controller may use the folder: there is no lock, and foreign changes
+ * are found at the next read, a minute later at the latest.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ struct files_export {
     const struct export_config *config;
     struct timer *timer;
     bool leading, known;
-    bool seen; /* `there` was so while this controller has led */
+    bool seen; /* `there` was current while this controller has led */
     struct export_store there;
     struct arena *arena; /* of the ops */
     VEC(struct export_op) ops;
@@ -75,7 +75,7 @@ static int read_one(struct files_export *target, const char *path, const char *k
     AUTOFREE char *name = strndup(key, strlen(key) - strlen(suffix));
     size_t size;
     int r = name ? file_read(path, EXPORT_VALUE_MAX, &content, &size) : -ENOMEM;
-    if (r == -EFBIG || r == -ENOENT) /* it is none of ours; it has gone meanwhile */
+    if (r == -EFBIG || r == -ENOENT) /* it is none of ours; it was removed meanwhile */
         return 0;
     if (r < 0)
         return r;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Exports: plan/export/export.h says what ought to be told, a target (export_target.h) what is
- * there, and has the difference written. A row of jobs.c, wanted where consul.clusterID is set.
+ * Exports: plan/export/export.h has the desired documents, a target (export_target.h) the existing
+ * ones, and writes the difference. A row of jobs.c, enabled where consul.clusterID is set.
  *
- * The plan is made anew, of everything, when an object that it depends on has changed: for 15,000
- * documents that is a fraction of a second, and no document can be forgotten. A round that finds
- * nothing to write costs the comparison only.
+ * The plan is made anew, from everything, when an object that it depends on has changed: for 15,000
+ * documents that is a fraction of a second, and no document can be forgotten. A round without
+ * anything to write costs only the comparison.
  *
  * Nothing is removed before every kind was read from the API (job.h) and everything from the
  * target. A list that shrinks too much within consul.holdDown (plan/export/export_shrink.h) is held
- * back for so long, counted from when that was seen first; then what happened is taken for meant.
+ * back for that time, counted from when that was seen first; then the change is applied.
  */
 #include "controller/export/export_job.h"
 
@@ -38,11 +38,11 @@ struct export_job {
     struct export_conditions *conditions;
     struct export_statsd *statsd;
     struct export_metrics metrics;
-    bool locked; /* as the metrics have it */
+    bool locked; /* as last passed to the metrics */
     struct export_plan plan;
     bool planned, dirty;
     struct export_shrink documents, nodes;
-    int64_t end_ms; /* when it began to end, monotonic; 0: it did not, or did not lead then */
+    int64_t end_ms; /* when its exit began, monotonic; 0: it did not, or it did not lead then */
 };
 
 static const enum kind kinds[] = { KIND_SERVICE, KIND_NODE, KIND_ENDPOINT_SLICE, KIND_COUNT };
@@ -89,7 +89,7 @@ static int open_statsd(struct export_job *job)
     return 0;
 }
 
-/* Agents' services are each node's own business: agentd registers them. */
+/* Services of Consul agents belong to each node: agentd registers them. */
 static void tell_of_settings(const struct export_job *job)
 {
     if (job->config->services_asked)
@@ -158,7 +158,7 @@ static void count_failed_plan(struct export_job *job)
     job->metrics.waiting_nodes.retries += job->metrics.waiting_nodes.length;
 }
 
-/* What waited is in this plan. */
+/* Waiting changes are in this plan. */
 static void count_plan(struct export_job *job, const struct export_plan *plan, int64_t began_ms)
 {
     struct export_metrics *metrics = &job->metrics;
@@ -212,7 +212,7 @@ static struct export_hold hold_now(const struct export_job *job, int64_t now_ms)
     };
 }
 
-/* What is there is known: has the difference written. */
+/* The existing entries are known: has the difference written. */
 static int compare(struct export_job *job, const export_entries *there, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -235,7 +235,7 @@ static int compare(struct export_job *job, const export_entries *there, int64_t 
     return job->target->ops->write(job->target, &diff);
 }
 
-/* What the lock has come to since it was looked at last, for metrics. */
+/* Changes of the lock since the last call, for metrics. */
 static void send_metrics(struct export_job *job, const struct export_target_status *status)
 {
     job->metrics.elected += status->locked && !job->locked;
@@ -322,7 +322,7 @@ static void publish(struct job *base, struct job_status *status)
     export_conditions_publish(job->conditions, &status->writes);
 }
 
-/* When something that is held back may go (monotonic); INT64_MAX: nothing is held back. */
+/* When something that is held back may be removed (monotonic); INT64_MAX: nothing is held back. */
 static int64_t held_until_ms(const struct export_job *job)
 {
     int64_t hold_ms = job->config->hold_ms;
@@ -330,7 +330,7 @@ static int64_t held_until_ms(const struct export_job *job)
                export_shrink_until(&job->nodes, hold_ms));
 }
 
-/* The plan is that of who leads; a follower makes none. */
+/* Only the leader has a plan; a follower makes none. */
 static void lend(const struct job *base, struct controller_state *state)
 {
     const struct export_job *job = (const struct export_job *)base;

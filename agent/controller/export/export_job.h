@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job that tells load balancers outside the cluster of Services and nodes. A row of jobs.c. */
+/*
+ * The job that exports Services and nodes to load balancers outside the cluster. A row of jobs.c.
+ */
 #pragma once
 
 #include "controller/job.h"

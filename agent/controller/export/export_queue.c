@@ -55,8 +55,8 @@ static bool fits(const struct export_queue *queue, const struct consul_txn *txn)
                 : consul_txn_has_room(txn, 1, length_of(op));
 }
 
-/* Flags are the time of writing in seconds since the epoch. Others set 0, or what they like: what
- * can't be a time of ours, from 2020 on, says nothing. */
+/* Flags are the time of writing in seconds since the epoch. Other writers set 0, or any value: a
+ * value that can't be such a time, from 2020 on, is ignored. */
 int64_t export_written_wall_ms(uint64_t flags)
 {
     static const uint64_t first_s = 1577836800;

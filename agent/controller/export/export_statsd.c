@@ -3,12 +3,12 @@
  * kube-service-exporter's metrics by DogStatsD; see export_statsd.h. Owned by
  * controller/export/export_job.c.
  *
- * Counts are told as what has come to them since they were told last, once a round. A round takes
- * in what has changed and makes one plan of it; so the time of a handler, and what is told of a
- * queue, is that of all changes of a round together, by the one that waited longest.
+ * Counters are sent as increments since the last time, once a round. A round handles all changes
+ * and makes one plan of them; so the duration of a handler, and the metrics of a queue, are those
+ * of all changes of a round together, by the one that waited longest.
  *
- * A gauge for each node goes out when the list is another, and every ten seconds at most besides:
- * that is how often DogStatsD's servers pass gauges on.
+ * A gauge for each node is sent when the list has changed, and besides every ten seconds at most,
+ * the interval at which DogStatsD's servers forward gauges.
  */
 #include "controller/export/export_statsd.h"
 
@@ -31,9 +31,9 @@ struct export_statsd {
     const struct export_config *config;
     const struct export_metrics *metrics;
     struct statsd *statsd;
-    struct export_metrics told; /* what of the metrics was told */
+    struct export_metrics told; /* the metrics that were sent */
     struct export_target_status told_target;
-    uint64_t nodes;   /* hash of the list of nodes that was told */
+    uint64_t nodes;   /* hash of the list of nodes that was sent */
     int64_t nodes_ms; /* when, monotonic; 0: never */
 };
 
@@ -82,7 +82,9 @@ void export_statsd_close(struct export_statsd *statsd, int64_t end_ms)
 
 /* ---- Plans ---- */
 
-/* How long each handler's first change has waited for the plan, and its being made. */
+/*
+ * How long the first change of each handler has waited for the plan, and the duration of the plan.
+ */
 static void tell_times(struct export_statsd *statsd, const struct export_waiting *waiting)
 {
     const int64_t now_ms = clock_mono_ms();
@@ -157,8 +159,8 @@ static int document_key_cmp(const void *a, const void *b)
     return strcmp(left->key, right->key);
 }
 
-/* That of the plan; of what is planned no more, the part of its key that has the id, unless a
- * template has put it elsewhere. In memory that the caller frees; NULL: none. */
+/* The id in the plan; of a document that is not planned any more, the part of its key that has the
+ * id, unless a template has put it elsewhere. The caller frees it; NULL: none. */
 static char *id_of(const struct export_plan *plan, const char *key)
 {
     const struct export_document wanted = { .key = key };

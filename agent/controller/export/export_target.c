@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What both targets of exports do alike; see export_target.h. */
+/* What both targets of exports share; see export_target.h. */
 #include "controller/export/export_target.h"
 
 #include "base/clock.h"

@@ -3,9 +3,8 @@
  * Bodies of writes about blocks; see block_body.h. Called by the controller's job of blocks.
  *
  * A merge patch (RFC 7386) replaces the list of conditions as a whole. With the resourceVersion
- * that it is made from, the API refuses it (409) once anybody has changed the object, so that
- * nobody else's entry is lost; and with the uid, that of an object which was made anew under the
- * name.
+ * that it is made from, the API refuses it (409) if another client has changed the object, so that
+ * no other client's entry is lost; and with the uid, if the object was recreated under the name.
  */
 #include "controller/pods/block_body.h"
 

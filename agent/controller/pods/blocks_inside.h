@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job of blocks as its two files share it: blocks_job.c and blocks_write.c. */
+/* What the two files of the blocks job share: blocks_job.c and blocks_write.c. */
 #pragma once
 
 #include "controller/job.h"
@@ -10,20 +10,22 @@ struct blocks_job {
     struct job job; /* with one writer */
     struct block_table table;
     struct request_waits waits;
-    int64_t lone_ms;    /* when a block whose Node is not known may be garbage; INT64_MAX: never */
-    int64_t lost_ms;    /* when a lost block may be given to others; INT64_MAX: there is none */
-    int64_t held_ms;    /* when what is deleted and kept is looked at; INT64_MAX: at a change */
-    char *refused;      /* the key of what the API has refused last; NULL: nothing is */
-    bool refused_alone; /* what it answers about others says nothing of that one */
-    bool pools_changed; /* or Nodes, since their conflicts were told */
+    int64_t lone_ms;    /* when a block without a known Node may be garbage; INT64_MAX: never */
+    int64_t lost_ms;    /* when a lost block may be allocated again; INT64_MAX: there is none */
+    int64_t held_ms;    /* when objects that are being deleted and held by a finalizer are checked;
+                           INT64_MAX: at a change */
+    char *refused;      /* the key of the last refused write; NULL: there is none */
+    bool refused_alone; /* answers about other keys do not end that refusal */
+    bool pools_changed; /* or Nodes, since their conflicts were reported */
     uint64_t given, exhausted, collected; /* since the start */
 };
 
-/* Has what an object may want written soon. Returns as job_writer_add(). */
+/* Has an object written soon, if needed. Returns as job_writer_add(). */
 int blocks_add(struct blocks_job *job, const struct object *object);
 
-/* What is refused is told no longer: whatever it was, nobody wants it written any more, or all is
- * to be `forgotten`. */
+/*
+ * Ends the reported refusal: the write is not wanted any more, or everything is to be `forgotten`.
+ */
 void blocks_end_refusal(struct blocks_job *job, bool forgotten);
 
 /* The writer's operations; `context` is the job. */

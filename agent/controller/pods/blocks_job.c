@@ -2,11 +2,11 @@
 /*
  * The job of pools and blocks.
  *
- * An object that may want something is given to the writer (blocks_write.c), which finds out what.
+ * An object that may need a write is added to the writer (blocks_write.c), which finds out which.
  *
- * The blocks of all pools are in a table, which follows the store change by change. What this
- * controller has created is in it before the source tells of it, so that a thousand requests at
- * once get a thousand blocks without reading anything again.
+ * The blocks of all pools are in a table, which follows the store change by change. It has the
+ * blocks that this controller has created before the source reports them, so that a thousand
+ * requests at once get a thousand blocks without reading anything again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@
 #include "plan/conflicts/held.h"
 #include "plan/conflicts/pool_conflicts.h"
 
-/* A rack of nodes that starts at once is served at once; a failure is tried again within a minute.
+/*
+ * A rack of nodes that starts at once is served at once; a failed write is retried within a minute.
  */
 static const struct kube_writer_limits limits = {
     .queue = {
@@ -40,7 +41,7 @@ static bool is_open(const struct block_request *request)
     return !request->answered && !request->object.deleting;
 }
 
-/* The open requests of a pool or of a Node, of which one may have waited. */
+/* Adds the open requests of a pool or of a Node, which may have waited for it. */
 static int add_requests(struct blocks_job *job, const char *pool, const char *node)
 {
     const struct object *object;
@@ -66,7 +67,7 @@ static int note_request(struct blocks_job *job, const struct change *change)
     return 0;
 }
 
-/* Somebody has deleted it, and it may be kept; or a deleted one was, and it is gone. */
+/* An object is being deleted, and may be held by a finalizer; or such an object is gone. */
 static void note_held(struct blocks_job *job, const struct change *change)
 {
     if ((change->before && change->before->deleting) || (change->after && change->after->deleting))
@@ -83,7 +84,7 @@ static int note_pool(struct blocks_job *job, const struct change *change)
     return r < 0 ? r : add_requests(job, change->after->name, NULL);
 }
 
-/* Its pool may be held by nothing any more. */
+/* The last block of its pool may be gone. */
 static int add_pool(struct blocks_job *job, const char *name)
 {
     const struct object *pool = store_get(job->job.board->store, KIND_ADDRESS_POOL, "", name);
@@ -103,7 +104,7 @@ static int lose(struct blocks_job *job, const struct address_block *block, int64
     return block_table_lose(&job->table, block, now_ms);
 }
 
-/* The request that a block was created for, which the source has now. */
+/* Adds the request that a block was created for, now that the source has the block. */
 static int add_asker(struct blocks_job *job, const struct address_block *block)
 {
     const struct block_entry *entry = block_table_find(&job->table, block);
@@ -141,7 +142,7 @@ static int note_block(struct blocks_job *job, const struct change *change)
     }
     if (r < 0)
         return r;
-    return before ? add_pool(job, before->pool) : 0; /* which may be told with another count */
+    return before ? add_pool(job, before->pool) : 0; /* its block count may have changed */
 }
 
 static int note_node(struct blocks_job *job, const struct change *change)
@@ -185,7 +186,7 @@ static int note(struct job *base, const struct change *change)
 
 /* ---- Rounds ---- */
 
-/* Blocks that the table lacks for want of memory come in; lone ones are looked at. */
+/* Adds blocks that the table lacks because memory was short; checks lone ones. */
 static int add_block(struct blocks_job *job, const struct address_block *block, int64_t now_ms)
 {
     const struct block_entry *entry = block_table_find(&job->table, block);
@@ -289,7 +290,7 @@ static int64_t next_ms(const struct job *base, int64_t now_ms)
     return board_may_write(job->job.board) ? MIN(blocks_ms, job->held_ms) : INT64_MAX;
 }
 
-/* Which blocks a restore took that was before this controller, it can't know; nodes do. */
+/* A new controller can't know which blocks a restore of etcd has lost; nodes do. */
 static void hold_blocks(struct blocks_job *job)
 {
     const struct election_status *election = &job->job.board->status->election;
@@ -297,7 +298,7 @@ static void hold_blocks(struct blocks_job *job)
         job->table.held_ms = election->aged_mono_ms + BLOCK_LOST_MS;
 }
 
-/* Another leads: what is wrong, it tells. */
+/* Another controller leads, and reports faults. */
 static void lead(struct job *base, bool leading)
 {
     struct blocks_job *job = (struct blocks_job *)base;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The job of pools and blocks: gives nodes the blocks of pod addresses that they ask for, as Coil's
+ * The job of pools and blocks: allocates the blocks of pod addresses that nodes request, as Coil's
  * coil-ipam-controller does, and in its place.
  */
 #pragma once

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the job of blocks writes, and what becomes of it.
+ * The writes of the job of blocks, and their outcomes.
  *
- * A key is an object that may want something: "AddressBlock/NAME", "AddressPool/NAME",
- * "BlockRequest/NAME/UID". What is to be written is read off what is known when its turn comes
- * (plan/pods/block_plan.h). A request takes two turns: in the first a block is created, in the
- * second, when the source has told of it, the answer is written. Whoever ends in between leaves a
+ * A key is an object that may need a write: "AddressBlock/NAME", "AddressPool/NAME",
+ * "BlockRequest/NAME/UID". The body is made from the state when the key is due
+ * (plan/pods/block_plan.h). A request takes two runs: the first creates a block, the second writes
+ * the answer after the source has reported the block. A controller that exits in between leaves a
  * block with the request's uid, by which the next one finds it.
  *
- * Each write has its precondition: a block its name, which nobody else can create; a status, a
+ * Each write has its precondition: a block its name, which no other client can create; a status, a
  * finalizer and a deletion the uid and the resourceVersion that they are based on.
  */
 #include <errno.h>
@@ -32,7 +32,7 @@ int blocks_add(struct blocks_job *job, const struct object *object)
     return key ? job_writer_add(job->job.writers[0], key) : -ENOMEM;
 }
 
-/* The object of a key as it is now; NULL: it is gone, or another has its name. */
+/* The current object of a key; NULL: it was deleted, or another object has its name. */
 static const struct object *object_of(const struct blocks_job *job, const char *key)
 {
     static const enum kind kinds[] = { KIND_BLOCK_REQUEST, KIND_ADDRESS_BLOCK, KIND_ADDRESS_POOL };
@@ -54,7 +54,7 @@ static const char *request_uid(const char *key)
     return uid != strchr(key, '/') ? uid + 1 : NULL;
 }
 
-/* ---- What is written ---- */
+/* ---- Writes ---- */
 
 static int make_block(struct blocks_job *job, const struct block_entry *entry,
                       struct kube_write *write, struct text *body)
@@ -94,7 +94,7 @@ static int make_for_request(struct blocks_job *job, const struct block_request *
     int r = plan_request(job->job.board->store, &job->table, request, clock_mono_ms(), &step);
     if (r < 0)
         return r;
-    /* What the API denies is denied until it is written. */
+    /* A refusal of the API is reported until the write succeeds. */
     if (step.what != REQUEST_ANSWER ||
         request_waits_of(&job->waits, request->object.name) != WAIT_STATUS)
         request_waits_set(&job->waits, request->object.name, step.wait);
@@ -113,7 +113,10 @@ static int make_for_request(struct blocks_job *job, const struct block_request *
     return 0;
 }
 
-/* A block whose Node is gone: its finalizer, and then itself, as Coil's controller does it. */
+/*
+ * A block whose Node was deleted: first the finalizer is removed, then the block, as Coil's
+ * controller does it.
+ */
 static int make_for_block(struct blocks_job *job, const struct object *object,
                           struct kube_write *write, struct text *body)
 {
@@ -176,16 +179,16 @@ int blocks_make(void *context, const char *key, struct kube_write *write, struct
     }
 }
 
-/* ---- What comes of it ---- */
+/* ---- Outcomes ---- */
 
-/* Without memory for the key it is told until the next write. */
+/* Without memory for the key the refusal is reported until the next write. */
 static void note_refused(struct blocks_job *job, const char *key)
 {
     free(job->refused);
     job->refused = key ? strdup(key) : NULL;
 }
 
-/* What lacks its status is told with the requests that wait. */
+/* A missing status subresource is reported with the requests that wait. */
 static void tell_refusal(struct blocks_job *job, const char *key, const struct kube_told *told)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -218,14 +221,14 @@ void blocks_end_refusal(struct blocks_job *job, bool forgotten)
                              clock_wall_ms());
 }
 
-/* Whether what the API has answered with is a block, and not a request with its status. */
+/* Whether the object in the API's answer is a block, and not a request with its status. */
 static bool is_block(const struct doc *object)
 {
     const struct doc *kind = doc_get(object, "kind");
     return kind && kind->type == DOC_SCALAR && strcmp(kind->text, "AddressBlock") == 0;
 }
 
-/* Of a request that has its block, or can have none, but can't be told so. */
+/* For a request that has its block, or can't get one, whose status can't be written. */
 static void note_status(struct blocks_job *job, const char *key, const struct kube_told *told)
 {
     const struct object *object = object_of(job, key);
@@ -236,9 +239,9 @@ static void note_status(struct blocks_job *job, const char *key, const struct ku
 }
 
 /*
- * After the block comes the answer, when the source tells of the block or a look finds its name
- * taken; after the answer nothing. The source may have told of the block before this; then nothing
- * is left to settle, and the key was added.
+ * After the block, the answer is written when the source has reported the block or a check finds
+ * its name taken; after the answer nothing. If the source has reported the block before this,
+ * nothing is left to settle, and the key was added.
  */
 static bool told_of_request(struct blocks_job *job, const char *key, const struct kube_told *told)
 {
@@ -258,7 +261,7 @@ static bool told_of_request(struct blocks_job *job, const char *key, const struc
             job->given += told->done == 1;
         else
             job->exhausted += !entry && told->done == 1;
-        return true; /* a look shows whether it is so */
+        return true; /* a check shows whether it is so */
     default:
         block_settle(&job->table, uid, BLOCK_KNOWN, now_ms);
         note_status(job, key, told);

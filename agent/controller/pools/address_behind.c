@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The Services whose status is another than decided, by key; called by address_job.c and
- * address_write.c, which keep in each what is claimed of the record.
+ * The Services whose status differs from the decision, by key; called by address_job.c and
+ * address_write.c, which store in each what the record claims.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is written to the API about addresses; see address_body.h. Called by address_job.c.
+ * Bodies of writes about addresses; see address_body.h. Called by address_job.c.
  *
  * Status of Services is written by strategic merge patches: conditions are a list by type, of which
- * ours is one, and `ingress` is replaced as a whole. Server-side apply says the same, but costs the
- * API server nearly twice as much, and ten thousand Services may want an address at once. What
- * apply would be for, to leave alone what is another's, is seen to by the resourceVersion in the
- * body: the API refuses (409) what was decided of an older Service. A condition keeps its
- * lastTransitionTime while its status stays. Status of pools, which are no kind of Kubernetes' own,
- * is applied.
+ * ours is one, and `ingress` is replaced as a whole. Server-side apply has the same effect, but
+ * costs the API server nearly twice as much, and ten thousand Services may request an address at
+ * once. The resourceVersion in the body protects what belongs to others: the API refuses (409) a
+ * decision about an older version of the Service. A condition keeps its lastTransitionTime while
+ * its status stays. Status of pools, which are no built-in kind, is applied.
  */
 #include "controller/pools/address_body.h"
 
@@ -138,7 +137,7 @@ static void write_condition(struct json *json, const struct service *service,
     json->out->failed |= text_error(&condition.message) < 0;
 }
 
-/* The addresses go with the condition: it says that they are ours. */
+/* The addresses are removed with the condition, which marks them as ours. */
 static void write_removal(struct json *json, bool addresses)
 {
     json_begin_array(json, "conditions");
@@ -212,7 +211,7 @@ void address_pool_status_write(const struct object *pool, const struct ip_pool_c
     json_end_object(&json);
 }
 
-/* What an Event about a Service says; `cause` is what it is named after. */
+/* The texts of an Event about a Service; the name is derived from `cause`. */
 struct words {
     const char *reason;
     const struct text *cause, *note;

@@ -3,13 +3,13 @@
  * Reads and writes the record of claims; see address_claims.h. Called by address_job.c.
  *
  * Each write is a merge patch with the resourceVersion that was read last (RFC 7386; the API
- * refuses it with 409 if the object is another by now). The first one is a create. An outcome that
- * nobody knows is treated as a refusal: the record is read.
+ * refuses it with 409 if the object has changed). The first one is a create. An uncertain outcome
+ * is treated as a refusal: the record is read.
  *
- * A success is believed if the record has another version than before, or was to say what it says.
+ * A success is accepted if the record has a new version, or if its content was not to change.
  *
- * Nobody else writes to the record, but somebody may delete it. So it is looked at every ten
- * seconds; one that is gone is written anew, from what is known.
+ * No other client writes to the record, but it may be deleted. So it is checked every ten seconds;
+ * if it was deleted, it is written again from the current state.
  */
 #include "controller/pools/address_claims.h"
 
@@ -36,13 +36,13 @@ struct address_claims {
     struct kube_attempt *attempt;
     struct backoff backoff;
     char version[VERSION_MAX]; /* of the record; "": there is none */
-    struct text stored, sent;  /* what it says, and what it is to say */
+    struct text stored, sent;  /* its content, and the content that is being written */
     bool writing, known;
-    bool looking;     /* whether the record is still the one that was read or written last */
-    bool refused;     /* the last write: being able to read mends nothing */
-    int64_t retry_ms; /* monotonic; INT64_MAX: nothing is to be tried again */
+    bool looking; /* checking whether the record is still the one that was read or written last */
+    bool refused; /* the last write: a successful read does not clear the error */
+    int64_t retry_ms; /* monotonic; INT64_MAX: there is nothing to retry */
     char error[KUBE_ERROR_LEN];
-    bool unstored; /* so the error says */
+    bool unstored; /* the error says that a write was not stored */
 };
 
 int address_claims_new(const struct address_claims_options *options,
@@ -76,7 +76,7 @@ void address_claims_free(struct address_claims *claims)
     free(claims);
 }
 
-/* A look that fails says nothing: what is known stands until somebody needs to write. */
+/* A failed check changes nothing: the state is valid until a write is needed. */
 static void fail(struct address_claims *claims, const char *why)
 {
     if (claims->looking) {
@@ -108,7 +108,7 @@ static void set_words(struct text *text, const char *state, const char *seen)
     text_addf(text, "%s %s", seen ? seen : "", state ? state : "");
 }
 
-/* Without memory for what it says, it is believed. */
+/* Without memory to compare the content, it is accepted. */
 static bool is_stored(const struct address_claims *claims, const struct kube_result *result)
 {
     const char *version = version_of(result->object);
@@ -130,7 +130,9 @@ static void take(struct address_claims *claims, const struct doc *object, bool w
     backoff_reset(&claims->backoff);
 }
 
-/* Whether a look has shown the record as it was, or that it is gone; else it is read as any. */
+/*
+ * Whether a check has found the record unchanged, or deleted; otherwise it is read like any other.
+ */
 static bool is_seen(struct address_claims *claims, const struct kube_result *result)
 {
     const bool there = result->outcome == KUBE_DONE;
@@ -146,7 +148,7 @@ static bool is_seen(struct address_claims *claims, const struct kube_result *res
     return true;
 }
 
-/* It says what was sent now. */
+/* The content is now what was sent. */
 static void set_sent(struct address_claims *claims)
 {
     text_done(&claims->stored);
@@ -195,7 +197,7 @@ static void on_told(void *context, const struct kube_result *result)
     options->board->wake(options->board->context);
 }
 
-/* The target is completed here: by the namespace. */
+/* Adds the namespace to the target. */
 static void send(struct address_claims *claims, struct kube_write *write)
 {
     char error[KUBE_ERROR_LEN] = "no memory";

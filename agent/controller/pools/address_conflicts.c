@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pools that reach into the networks of Nodes or of Services: faults of the job of addresses
- * (address_job.c). They are looked for in everything, when a pool in force, a Node, or a clusterIP
- * that is of a pool has changed; ten thousand Services elsewhere cost a look-up each.
+ * Pools that overlap the networks of Nodes or of Services: faults of the job of addresses
+ * (address_job.c). Everything is checked when a pool in force, a Node, or a clusterIP in a pool has
+ * changed; ten thousand other Services cost a look-up each.
  */
 #include "base/clock.h"
 #include "controller/pools/address_inside.h"
@@ -20,7 +20,7 @@ void address_conflicts_tell(struct address_job *job)
     job->surveyed = job->allocator.edits;
 }
 
-/* Whether an object may have an address of a pool that the pool is not for. */
+/* Whether an object may have an address of a pool although the pool is not meant for it. */
 static bool is_intruder(const struct address_job *job, const struct object *object)
 {
     if (!object || object->kind != KIND_SERVICE)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Services whose addresses another program writes over, again and again; called by address_write.c
- * when a status was written, and by address_job.c, which tells.
+ * Services whose addresses another program overwrites repeatedly; called by address_write.c when a
+ * status was written, and by address_job.c, which reports them.
  *
- * That the same addresses are written to a Service twice within a minute happens only if somebody
- * has taken them away in between: one that was deleted and is made anew under its name is another
- * Service, and what this controller itself has written in between, as a Service's type or families
- * ask for it, is nobody's contest. Once is a slip, and mended; three times is a program that will
- * go on. It has stopped when twice its usual pause has passed without it.
+ * The same addresses are written to a Service twice within a minute only if another program has
+ * removed them in between: a Service that was recreated under its name is another one, and writes
+ * of this controller in between, as required by a Service's type or families, are no contest. Once
+ * may be a mistake, and is repaired; three times is a program that will continue. It has stopped
+ * when twice its usual pause has passed without it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,18 +21,18 @@
 
 enum { PUT_BACK = 3, PAUSE_MAX_MS = MINUTE_MS, CALM_MIN_MS = 5 * SECOND_MS, TOLD_MAX = 16 };
 
-/* The writes of one Service's status that said the same. */
+/* The writes of one Service's status with the same addresses. */
 struct contest {
     struct service_note note; /* the first */
     char uid[OBJECT_UID_MAX + 1];
     ip_list ips;
-    char version[32]; /* of the Service at the last of them: while it is the same,
-                       * nobody has written over it, and nothing was stored */
-    bool differs;     /* from what the status had when the write that is under way was made */
-    char writer[64];  /* who has written to the status beside us; "": not known */
+    char version[32]; /* of the Service at the last of them: while it is the same, the status was
+                         not overwritten, and nothing was stored */
+    bool differs;     /* from the status when the current write was made */
+    char writer[64];  /* the other writer of the status; "": not known */
     uint32_t times;
     int64_t first_ms, last_ms; /* monotonic */
-    int64_t within_ms;         /* from the first until it was told */
+    int64_t within_ms;         /* from the first until it was reported */
 };
 
 static struct contest *to_contest(struct service_note *note)
@@ -55,7 +55,7 @@ static bool is_told(const struct contest *contest)
     return contest->times > PUT_BACK;
 }
 
-/* When it is over, if nothing more happens. */
+/* When it is over, if there is no further write. */
 static int64_t end_ms(const struct contest *contest)
 {
     int64_t pauses = contest->times > 1 ? contest->times - 1 : 1;
@@ -101,7 +101,7 @@ void contests_see(struct service_notes *notes, const struct service *service, co
     (void)snprintf(contest->writer, sizeof(contest->writer), "%s", service->status_writer);
 }
 
-/* Begins to count anew where it is another write, or another Service, than before, or long ago. */
+/* Begins to count anew if the write or the Service is another one, or the last one was long ago. */
 static int begin(struct contest *contest, const char *uid, const ip_list *ips, int64_t now_ms)
 {
     if (contest->times && strcmp(contest->uid, uid) == 0 && same_ips(&contest->ips, ips) &&

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The job that gives Services of type LoadBalancer their addresses out of pools.
+ * The job that allocates addresses from pools to Services of type LoadBalancer.
  *
  *   leads --> read the record of claims --> Services known up to where it speaks of --> decide
  *   decide (pools/allocator.h) --> claim what is new (address_claims.h) --> write statuses
  *
- * The status of Services is the only store of what they have. The record of claims has what is on
- * its way there, which addresses rest, and the pools in force. A Service is told of an address only
- * when the claim stands, and when no other Service's status has the address any more; what it gives
- * up needs no claim. Every status is written under the resourceVersion that it was decided by.
+ * Addresses of Services are stored only in their status. The record of claims has allocations that
+ * are not written yet, addresses in cooldown, and the pools in force. An address is written to a
+ * Service only when the claim is stored, and when no other Service's status has it any more; a
+ * release needs no claim. A status is written under the resourceVersion that was decided on.
  *
- * Where a controller of MetalLB is alive and no loadBalancerClass parts its Services from ours,
- * nothing is given.
+ * If a controller of MetalLB is running and no loadBalancerClass separates its Services from ours,
+ * nothing is allocated.
  */
 #include "controller/pools/address_job.h"
 
@@ -32,7 +32,7 @@
 #include "format/reader.h"
 #include "pools/state.h"
 
-/* The data of a ConfigMap are a MiB at most: so many claims, whose names may be long, fit. */
+/* The data of a ConfigMap are limited to a MiB: so many claims, whose names may be long, fit. */
 enum { CLAIMS_KEPT = 1000, RESTS_KEPT = 4096, STATE_MAX = 1000000 };
 
 static struct address_job *to_job(struct job *job)
@@ -68,8 +68,8 @@ static void tell_claims(const struct address_job *job)
 }
 
 /*
- * A record is written after all that it speaks of. What it calls seen beyond its own version was
- * seen before etcd was restored from a backup, and would be waited for in vain: versions have gone
+ * A record is written after everything that it refers to. A `seen` beyond the record's own version
+ * is from before etcd was restored from a backup, and is never reached, since versions have gone
  * back. Then Services have to be as new as the record itself.
  */
 static void bound_seen(struct address_job *job)
@@ -79,7 +79,7 @@ static void bound_seen(struct address_job *job)
         (void)snprintf(job->seen, sizeof(job->seen), "%s", version);
 }
 
-/* A record that can't be read stops all: what it claims is not known. */
+/* If the record can't be read, nothing is allocated: its claims are unknown. */
 static void on_read(void *context, const char *state, const char *seen)
 {
     struct address_job *job = context;
@@ -135,7 +135,7 @@ static void on_gone(void *context)
     job->written = UINT64_MAX;
 }
 
-/* Whether the Services that are known are as new as those that the record speaks of. */
+/* Whether the known Services are as new as those that the record refers to. */
 static bool is_recent(const struct address_job *job)
 {
     const struct kube_status *kube = &job->job.board->status->source.kube;
@@ -155,8 +155,8 @@ static bool is_claimed_row(void *context, const struct assignment *row)
 }
 
 /*
- * Chooses whose addresses are claimed by the next write. Who is claimed stays so until it is told;
- * the others come in as room is made, half of it at a time. Returns whether there is anything new.
+ * Chooses the Services whose addresses the next write claims. A claim stays until its Service has
+ * the address; others are added as room is made, half of it at a time. Returns whether one is new.
  */
 static bool choose(struct address_job *job)
 {
@@ -184,8 +184,8 @@ static bool is_claim(const struct behind *behind, const struct assignment *row)
     return same;
 }
 
-/* What is claimed by the write that begins now. What stands in the record as it is stays claimed
- * meanwhile: statuses need not wait for the record. */
+/* Sets the claims of the write that begins now. Claims that the record has already stay valid
+ * meanwhile: their statuses need not wait for the write. */
 static int fix_claims(struct address_job *job)
 {
     sorted_each(struct behind *const, behind, &job->behind) {
@@ -205,7 +205,7 @@ static int fix_claims(struct address_job *job)
     return 0;
 }
 
-/* Of those that rest, as many as fit beside the claims and the pools: the youngest. */
+/* As many addresses in cooldown as fit beside the claims and the pools: the youngest. */
 static int write_state(const struct address_job *job, struct text *ret_state)
 {
     for (size_t rests = RESTS_KEPT;; rests /= 2) {
@@ -233,7 +233,7 @@ static int claim(struct address_job *job)
 
 /* ---- Deciding ---- */
 
-/* Of every Service that was looked at: is its status as it should be? */
+/* Called for every Service that was decided: compares the decision with its status. */
 static void on_assigned(void *context, const struct assignment *row, const struct service *service)
 {
     struct address_job *job = context;
@@ -271,7 +271,7 @@ static int decide(struct address_job *job)
     const bool rival = !*inputs.load_balancer_class && address_has_rival(job);
     if (job->allocator.pools.objects.count == 0 &&
         store_count(job->job.board->store, KIND_IP_POOL) == 0)
-        return 0; /* without pools, addresses are nobody's business here */
+        return 0; /* without pools, this job does not manage addresses */
     int r = rival || !pool_allocator_is_due(&job->allocator)
                 ? 0
                 : pool_allocator_update(&job->allocator, &inputs, on_assigned, job);
@@ -283,7 +283,7 @@ static int decide(struct address_job *job)
     return r < 0 || rival ? r : address_count_pools(job);
 }
 
-/* A Service that gives an address up may be what others wait for, to be told of it. */
+/* Other Services may wait for an address that a Service has released. */
 static void tell_freed(struct address_job *job)
 {
     if (!job->freed)
@@ -305,8 +305,8 @@ static void tell_refusals(struct address_job *job)
                              clock_wall_ms());
 }
 
-/* Services are older than what was seen of them. That passes, or else the record is read again,
- * which etcd's restore from a backup may have taken back. */
+/* Services are older than `seen`. They will catch up, or else the record is read again, which a
+ * restore of etcd from a backup may have reset. */
 static void wait_for_services(struct address_job *job, int64_t now_ms)
 {
     enum { PATIENCE_MS = 200, DOUBT_MS = 10 * SECOND_MS };
@@ -341,7 +341,7 @@ static int work(struct job *base, const struct job_round *round)
     return decide(job);
 }
 
-/* Whether the status of a Service had an address that it has no more. */
+/* Whether an address was removed from the status of a Service. */
 static bool gives_up(const struct change *change)
 {
     if (!change->before)
@@ -384,7 +384,7 @@ static int note(struct job *base, const struct change *change)
     return 0;
 }
 
-/* What is wrong, who leads tells. */
+/* The leader reports faults. */
 static void tell_nothing(const struct address_job *job)
 {
     static const char *const groups[] = { "", "claims", "contests", "lingers", "pools", "writes" };

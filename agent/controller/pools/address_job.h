@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job that gives Services of type LoadBalancer addresses out of pools; address_job.c says how.
- */
+/* The job that allocates addresses from pools to Services of type LoadBalancer; address_job.c says
+ * how. */
 #pragma once
 
 #include "controller/job.h"

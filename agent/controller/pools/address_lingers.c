@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Services that somebody has deleted, and that a finalizer keeps: they hold their addresses, and
- * whoever owned the finalizer may be gone for good, as a balancer that was replaced. Called by
- * address_job.c. A controller that is alive takes its finalizer off within seconds.
+ * Services that are deleted and held by a finalizer: they keep their addresses, and the owner of
+ * the finalizer may be gone for good, as a load balancer that was replaced. Called by
+ * address_job.c. A running controller removes its finalizer within seconds.
  */
 #include <errno.h>
 
@@ -17,7 +17,7 @@ enum { PATIENCE_MS = 10 * SECOND_MS, TOLD_MAX = 16 };
 
 struct linger {
     struct service_note note; /* the first */
-    int64_t due_ms;           /* monotonic; then it is told */
+    int64_t due_ms;           /* monotonic; when it is reported */
 };
 
 static struct linger *to_linger(struct service_note *note)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Services whose status names an address that they may not have: another Service has it, say, and
- * somebody has written it by hand. It is taken out of the status, and with it goes all that would
- * say why; so an Event and a line of the log say who has it. Called by address_job.c when it was
+ * Services whose status has an address that they may not have: another Service owns it, for
+ * example, and it was written by hand. It is removed from the status, and with it every trace of
+ * the reason; so an Event and a log line name the owner. Called by address_job.c when it was
  * decided, and by the writer of these Events.
  *
- * What follows from the Service's own spec (another request, other families) needs no word.
+ * What follows from the Service's own spec (another request, other families) is not reported.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ enum { LOSS_TRIES = 6, LOSS_TEXT_MAX = 900 };
 struct loss {
     struct service_note note; /* the first */
     char *text;               /* "203.0.113.5: the address is another's: Service shop/web" */
-    bool told;                /* by an Event, or it was given up */
-    bool settled;             /* the status is as it was decided */
+    bool told;                /* by an Event, or that was given up */
+    bool settled;             /* the status matches the decision */
 };
 
 static struct loss *to_loss(struct service_note *note)
@@ -69,7 +69,7 @@ void address_loss_note(struct address_job *job, const struct assignment *row,
     struct loss *loss = to_loss(service_notes_get(&job->losses, object));
     AUTOFREE char *key = address_key(object);
     if (!loss || !key)
-        return; /* without memory, the log and an Event are what is lost */
+        return; /* without memory, only the log line and the Event are lost */
     loss->settled = false;
     if (loss->text && strcmp(loss->text, text_str(&text)) == 0)
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the job of addresses (address_job.c) tells of pools and of those who get none: one cause
- * where there is one, and not what follows from it.
+ * What the job of addresses (address_job.c) reports about pools and about Services without an
+ * address: the one cause where there is one, and not its consequences.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "faults/raise.h"
 #include "model/services/endpoint_slice.h"
 
-/* A controller of MetalLB that is alive: its webhook has an endpoint. */
+/* A controller of MetalLB is running: its webhook has an endpoint. */
 bool address_has_rival(const struct address_job *job)
 {
     const struct object *object;
@@ -28,7 +28,7 @@ bool address_has_rival(const struct address_job *job)
     return false;
 }
 
-/* The cause, in place of one refused removal for each pool that somebody has addresses of. */
+/* The cause, in place of one refused removal for each pool with allocated addresses. */
 static bool lacks_pools(const struct address_job *job)
 {
     return job->allocator.pools.objects.count > 0 &&

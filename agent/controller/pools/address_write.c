@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the job of addresses writes: the status of Services and of pools, and Events. Called by
- * address_job.c, which decides; a write is made of what is known when its turn comes.
+ * The writes of the job of addresses: the status of Services and of pools, and Events. Called by
+ * address_job.c, which decides; a write is made from the state when its key is due.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 
 enum { EVENT_TRIES = 6 };
 
-/* A cluster that comes over with ten thousand Services is served in ten seconds, if its API is as
- * quick; sixteen at once leave the API to others if it is not. */
+/* A migration of ten thousand Services is done in ten seconds, if the API is as quick; sixteen
+ * writes at once leave the API to other clients if it is not. */
 static const struct kube_writer_limits status_limits = {
     .queue = { .keys = 65536,
                .parallel = 16,
@@ -33,7 +33,7 @@ char *address_key(const struct object *object)
     return text_format("%s/%s", object->namespace, object->name);
 }
 
-/* Splits a key; the object of it, or NULL. */
+/* Splits a key; returns its object, or NULL. */
 const struct object *address_object(const struct address_job *job, enum kind kind, const char *key)
 {
     const char *slash = strchr(key, '/');
@@ -61,9 +61,9 @@ bool address_is_told(const struct service *service, const struct ip *ip)
     return false;
 }
 
-/* ---- What is written to Services ---- */
+/* ---- Writes of Services ---- */
 
-/* Whether another Service's status still has an address that the Service has given up. */
+/* Whether another Service's status still has an address that was taken from that Service. */
 static bool is_still_told(const struct address_job *job, const struct service *service,
                           const struct ip *ip)
 {
@@ -81,7 +81,7 @@ static bool is_still_told(const struct address_job *job, const struct service *s
     return false;
 }
 
-/* Whether the Service may be told of all that the row says. */
+/* Whether everything in the row may be written to the Service. */
 static bool may_tell(const struct address_job *job, const struct service *service,
                      const struct assignment *row, const char *key)
 {
@@ -115,9 +115,8 @@ static int write_status(enum kube_verb verb, const struct kube_target *resource,
     return text_error(body) < 0 ? -ENOMEM : 1;
 }
 
-/* What becomes of a write about an object is a fault of that object while the API refuses it, or
- * does not do it. Returns whether the object is still there, so that it is tried again or looked
- * at. */
+/* A write that the API refuses, or does not execute, is a fault of the object. Returns whether the
+ * object still exists, so that the write is retried or checked. */
 static bool note_answer(struct address_job *job, enum kind kind, const char *key,
                         const struct kube_told *told)
 {
@@ -133,7 +132,7 @@ static bool note_answer(struct address_job *job, enum kind kind, const char *key
     return !gone;
 }
 
-/* Nothing is to be written of it any more. */
+/* There is nothing to write to it any more. */
 void address_forget_refusal(struct address_job *job, const struct object *object)
 {
     AUTOFREE char *place =
@@ -142,7 +141,9 @@ void address_forget_refusal(struct address_job *job, const struct object *object
         refusals_end(&job->refusals, place);
 }
 
-/* Whether the status of a Service that is ours no more has what another has written by now. */
+/*
+ * Whether the status of a Service that is not ours any more has been written by another controller.
+ */
 static bool has_others(const struct address_job *job, const struct service *service)
 {
     bool outside = false;
@@ -174,7 +175,7 @@ static int make_status(void *context, const char *key, struct kube_write *write,
     return write_status(KUBE_STRATEGIC, &services, object, body, write);
 }
 
-/* What was written, as far as it is still wanted: whether it had been written just before. */
+/* Notes what was written, if it is still wanted, to find repeated writes. */
 static void note_contest(struct address_job *job, const char *key)
 {
     const struct object *object = address_object(job, KIND_SERVICE, key);
@@ -192,9 +193,9 @@ static bool told_status(void *context, const char *key, const struct kube_told *
     return note_answer(context, KIND_SERVICE, key, told);
 }
 
-/* ---- What is written to pools ---- */
+/* ---- Writes of pools ---- */
 
-/* What was written to a pool last: the source may not have told of it yet. */
+/* The last write of a pool: the source may not have reported it yet. */
 struct pool_note {
     struct service_note note;
     struct ip_pool_counts counts;
@@ -205,7 +206,9 @@ static bool counts_equal(const struct ip_pool_counts *a, const struct ip_pool_co
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* Whether the status of a pool says so by all that is known; else it is noted as written. */
+/*
+ * Whether the status of a pool is as wanted, as far as is known; otherwise it is noted as written.
+ */
 static bool pool_says(struct service_notes *notes, const struct object *object,
                       const struct ip_pool_counts *counts)
 {
@@ -245,7 +248,7 @@ static int make_pool(void *context, const char *key, struct kube_write *write, s
     return write_status(KUBE_APPLY, &pools, object, body, write);
 }
 
-/* Counts are not looked at: what differs is written again with the next change. */
+/* Counts are not checked: a difference is written again with the next change. */
 static bool told_pool(void *context, const char *key, const struct kube_told *told)
 {
     return note_answer(context, KIND_IP_POOL, key, told) && told->result.outcome != KUBE_DONE;
@@ -257,7 +260,7 @@ int address_count_pools(struct address_job *job)
         return 0;
     job->counted = pool_allocator_version(&job->allocator);
     if (service_notes_count(&job->counts) > job->allocator.table.pools.count)
-        service_notes_clear(&job->counts); /* some pools are gone */
+        service_notes_clear(&job->counts); /* some pools were removed */
     vec_each(const struct pool, pool, &job->allocator.table.pools) {
         AUTOFREE char *key = address_key(&pool->object->object);
         int r = key ? job_writer_add(job->job.writers[ADDRESS_POOLS], key) : -ENOMEM;
@@ -285,7 +288,7 @@ static int make_event(void *context, const char *key, struct kube_write *write, 
     return text_error(body) < 0 ? -ENOMEM : 1;
 }
 
-/* Events are dropped rather than waited for: the condition says the same. */
+/* Events are dropped rather than retried for long: the condition says the same. */
 static bool told_event(void *context, const char *key, const struct kube_told *told)
 {
     (void)context, (void)key;
