@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Asks for blocks and gives them back; see block_keeper.h. Called by part_pods.c, after each pass.
+ * Requests blocks and returns them; see block_keeper.h. Called by part_pods.c, after each pass.
  *
- * A key of the writer is "pool/NAME", whose step is what the pool's request needs next,
- * "block/NAME", a block on its way back, or "lost/NAME", one that is put back. A key is added once,
- * and again only when it has ended: one that waits after a failure would come at once.
+ * A key of the writer is "pool/NAME", for the next step of the pool's request, "block/NAME", a
+ * block that is being returned, or "lost/NAME", one that is restored. A key is added once, and
+ * again only when it has ended: adding a key that waits after a failure would run it at once.
  */
 #include "report/block_keeper.h"
 
@@ -21,7 +21,7 @@
 #include "loop/timer.h"
 #include "report/block_keeper_inside.h"
 
-/* A node asks for blocks now and then; a crowd of pods needs a handful within a second. */
+/* A node rarely requests blocks; many new pods need a handful within a second. */
 static const struct kube_writer_limits limits = {
     .queue = {
         .keys = 256,
@@ -34,7 +34,7 @@ static const struct kube_writer_limits limits = {
     .answer_ms = MINUTE_MS / 2,
 };
 
-/* ---- What is asked for ---- */
+/* ---- Requests ---- */
 
 static struct pool_row *row_of(struct block_keeper *keeper, const char *pool)
 {
@@ -54,7 +54,7 @@ static struct pool_row *row_made(struct block_keeper *keeper, const char *pool)
     return vec_push(&keeper->rows, row) < 0 ? NULL : &keeper->rows.items[keeper->rows.count - 1];
 }
 
-/* A pool that is another than when it was looked at last may have room again. */
+/* A pool that has changed since the last check may have room again. */
 static void follow_pool(const struct block_keeper *keeper, struct pool_row *row)
 {
     const struct object *pool =
@@ -94,7 +94,7 @@ static int want_all(struct block_keeper *keeper, const struct pod_addresses *add
     return r;
 }
 
-/* Blocks that came of requests. */
+/* Finds blocks that were created for requests. */
 static void find_arrived(struct block_keeper *keeper, int64_t now_ms)
 {
     size_t cursor = 0;
@@ -136,7 +136,7 @@ static void add_steps(struct block_keeper *keeper, int64_t now_ms)
         add_step(keeper, row, now_ms);
 }
 
-/* ---- What is given back ---- */
+/* ---- Returned blocks ---- */
 
 static void add_leaving(struct block_keeper *keeper, const char *name)
 {
@@ -151,7 +151,7 @@ static bool is_deleting(const struct block_keeper *keeper, const char *name)
     return object && object->deleting;
 }
 
-/* Those that are deleted, empty, and held by their finalizer alone; and one that is closed, but is
+/* Blocks that are deleted, empty, and held only by their finalizer; and a block that is closed, but
  * not deleted after all. */
 static void follow_closed(struct block_keeper *keeper, const struct pod_addresses *addresses)
 {
@@ -185,7 +185,7 @@ static int give_back(struct block_keeper *keeper, const struct pod_addresses *ad
 
 /* ---- Times and faults ---- */
 
-/* Waited for long enough: the source has told of it, or it is looked at anew. */
+/* The wait is over: the source has reported it, or it is checked again. */
 static void end_waiting(struct block_keeper *keeper, int64_t now_ms)
 {
     size_t kept = 0;
@@ -247,7 +247,7 @@ const struct block_ask *block_keeper_ask(const struct block_keeper *keeper, size
     return index < keeper->rows.count ? &keeper->rows.items[index].ask : NULL;
 }
 
-/* ---- What is written ---- */
+/* ---- Writes ---- */
 
 static int make(void *context, const char *key, struct kube_write *write, struct text *body)
 {

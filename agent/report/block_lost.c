@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Blocks that pods of this node have addresses of, and that the API has lost: they are put back.
- * Called by block_keeper.c; plan/pods/lost_blocks.h says which they are.
+ * Restores blocks that pods of this node have addresses of, and that the API has lost. Called by
+ * block_keeper.c; plan/pods/lost_blocks.h decides which they are.
  *
- * A block is created under its name, so that of two who want it one gets it. Where another node's
- * block has the name or the addresses by then, two pods may have one address: that is a fault,
- * which names both, and nothing is given out of the block here. A Node that the source does not
- * know has no blocks: what it had is deleted, and not lost.
+ * A block is created under its name, so that of two nodes that want it one gets it. If another
+ * node's block has the name or the addresses by then, two pods may have one address: that is a
+ * fault, which names both, and nothing is allocated from the block here. A Node that the source
+ * does not have has no blocks: its blocks are deleted, and not lost.
  */
 #include <errno.h>
 #include <string.h>
@@ -88,7 +88,7 @@ bool told_of_lost(struct block_keeper *keeper, const char *name, const struct ku
         log_notice("AddressBlock %s was gone, and pods here have addresses of it: it is put back",
                    name);
     if (errand)
-        errand->until_ms = clock_mono_ms() + GONE_MS; /* the source tells whose it is */
+        errand->until_ms = clock_mono_ms() + GONE_MS; /* the source reports its owner */
     return false;
 }
 

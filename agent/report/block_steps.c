@@ -2,9 +2,9 @@
 /*
  * The writes of a node about blocks; see block_keeper.h.
  *
- * A request is created under the name that Coil's nodes give it, with the Node as its plain owner:
- * when the Node goes, so does what it asked for. All deletions name the uid; that of a block also
- * the resourceVersion, so that nobody's later word about it is overlooked.
+ * A request is created under the name that Coil's nodes give it, with the Node as an owner
+ * reference: it is deleted with the Node. All deletions name the uid; that of a block also the
+ * resourceVersion, so that no later change of it is overlooked.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 enum { SLOW_MS = 10 * 1000 }; /* from a request to its answer */
 
-/* ---- What is given back ---- */
+/* ---- Returned blocks ---- */
 
 struct errand *errand_of(struct block_keeper *keeper, const char *name)
 {
@@ -51,7 +51,7 @@ void add_errand(struct block_keeper *keeper, const char *sort, const char *name)
         forget_errand(keeper, name);
 }
 
-/* Whether a block is to be given back at this moment. */
+/* Whether a block is to be returned now. */
 static bool is_surplus(const struct block_keeper *keeper, const char *name)
 {
     AUTOVEC pod_block_refs surplus = { 0 };
@@ -67,7 +67,7 @@ static bool is_surplus(const struct block_keeper *keeper, const char *name)
     return false;
 }
 
-/* ---- What is written ---- */
+/* ---- Writes ---- */
 
 static void write_request(const char *name, const char *pool, const struct object *node,
                           struct text *body)
@@ -181,7 +181,7 @@ static bool is_held(const struct object *object)
     return false;
 }
 
-/* Whether nothing of a block that is closed is in use. */
+/* Whether no address of a closed block is in use. */
 static bool is_empty(const struct block_keeper *keeper, const char *name)
 {
     const struct pod_addresses *addresses = keeper->options.addresses(keeper->options.context);
@@ -214,7 +214,7 @@ int make_for_block(struct block_keeper *keeper, const char *name, struct kube_wr
     return 0;
 }
 
-/* ---- What comes of it ---- */
+/* ---- Outcomes ---- */
 
 static const struct doc *metadata(const struct doc *object, const char *key)
 {
@@ -280,7 +280,7 @@ bool told_of_pool(struct block_keeper *keeper, struct pool_row *row,
     return false;
 }
 
-/* ---- What is told ---- */
+/* ---- Reports ---- */
 
 void tell_refusal(const struct block_keeper *keeper, const struct kube_result *result)
 {

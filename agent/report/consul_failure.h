@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why writes to Consul's agent failed, for consul_keeper.c. Several are under way, and answered in
- * any order; so that what is told stays as it is from one round to the next, it is that of the
- * first op which failed.
+ * Why writes to the Consul agent failed, for consul_keeper.c. Several are under way, and answered
+ * in any order. To report the same error in each round, the first failed op in the list's order
+ * counts.
  */
 #pragma once
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The services of Consul's agent on this node; see consul_keeper.h.
+ * The services of the Consul agent on this node; see consul_keeper.h.
  *
- * A turn is: plan, compare with what Consul's agent had when it was read last, write the
- * difference, read again. While nothing differs there is no request, but for a look at what the
- * agent has every consul.resync: its API has no query that waits for changes of others. A plan is
- * made at most once a second, and rests for twenty times as long as it took.
+ * A turn is: plan, compare with the last state of the Consul agent, write the difference, read
+ * again. While nothing differs there is no request, except a read every consul.resync: the agent's
+ * API has no query that waits for foreign changes. A plan is made at most once a second, followed
+ * by a pause of twenty times its duration.
  *
- * Each of our checks has a TTL, so that a node whose agent is gone for good stops to be healthy.
- * All are told again at half of it, and when the token is another. After a failure everything is
- * read again, later each time, but consul.resync later at most, until that succeeds; so it is
- * after writes, until a reading finds nothing to do or something else is wanted: two who write
- * against each other do so ever less often, and what changes often here is told at once.
- * Nothing is planned before what is wanted is known, nor removed before the source has synced.
- * Requests are counted by DogStatsD as kube-service-exporter does, where that is configured.
+ * Each of our checks has a TTL, so that a node whose agent is gone for good becomes unhealthy. All
+ * checks are updated at half the TTL, and when the token has changed. After a failure everything is
+ * read again, with delays that grow up to consul.resync, until that succeeds. The same is done
+ * after writes, until a read finds no difference or the plan changes: two programs that overwrite
+ * each other do so ever less often, and frequent changes of the plan are written at once. Nothing
+ * is planned before the wanted state is known, nor removed before the source has synced. Requests
+ * are counted by DogStatsD as kube-service-exporter does, where that is configured.
  */
 #include "report/consul_keeper.h"
 
@@ -35,10 +35,10 @@
 #include "report/consul_there.h"
 
 enum {
-    PRIORITY = 50, /* behind passes */
+    PRIORITY = 50, /* after passes */
     SPACE_MS = 1000,
-    REST = 20,          /* times as long as a plan took */
-    READ_MS = 3 * 1000, /* Consul's agent has all that is read at hand */
+    REST = 20,          /* pause after a plan, as a multiple of its duration */
+    READ_MS = 3 * 1000, /* the Consul agent answers reads from memory */
     ANSWER_MS = 30 * 1000,
     WRITES = 4, /* under way at once */
     ERROR_BYTES = 4096,
@@ -50,7 +50,7 @@ enum phase { RESTING, READING, WRITING };
 struct writing {
     struct consul_keeper *keeper; /* NULL: idle */
     struct consul_request *request;
-    const struct agent_service_op *op; /* of the difference, which lasts until all is answered */
+    const struct agent_service_op *op; /* of the difference, which is kept until all are answered */
     int64_t sent_ms;
 };
 
@@ -63,16 +63,16 @@ struct consul_keeper {
     enum phase phase;
 
     struct agent_services wanted;
-    bool dirty; /* it may be another by now */
+    bool dirty; /* the plan may have changed */
     int64_t plan_due_ms;
 
     struct consul_request *read;
     struct consul_there there;
     bool known;
-    bool unread;                 /* the last reading failed */
-    int64_t asked_ms;            /* when the reading under way was */
+    bool unread;                 /* the last read failed */
+    int64_t asked_ms;            /* when the current read was sent */
     int64_t read_ms, renewed_ms; /* 0: never */
-    uint64_t renewed_by;         /* the token's mark: another one may lack the right */
+    uint64_t renewed_by;         /* the mark of the token: another token may lack the right */
 
     struct agent_services_diff diff;
     size_t next; /* op */
@@ -120,7 +120,7 @@ static void tell_error(struct consul_keeper *keeper, const char *error, const ch
                              clock_wall_ms());
 }
 
-/* Later each time, but no later than it would look at what is there anyway. */
+/* Grows each time, but not beyond the interval of regular reads. */
 static int64_t delay_of(struct consul_keeper *keeper)
 {
     return MIN(backoff_next(&keeper->backoff), keeper->options.config->consul.poll_ms);
@@ -149,9 +149,9 @@ static void tell_request(struct consul_keeper *keeper, const char *method, const
     statsd_flush(keeper->statsd);
 }
 
-/* ---- Reading ---- */
+/* ---- Reads ---- */
 
-/* Whether an answer can be used; if not, it has been told. */
+/* Whether an answer can be used; if not, the error was reported. */
 static bool is_good(struct consul_keeper *keeper, const struct consul_answer *answer)
 {
     keeper->read = NULL;
@@ -235,7 +235,7 @@ static void begin_read(struct consul_keeper *keeper)
     }
 }
 
-/* ---- Writing ---- */
+/* ---- Writes ---- */
 
 static void pump(struct consul_keeper *keeper);
 
@@ -249,8 +249,7 @@ static void count(struct consul_status *status, enum agent_service_act act)
     ++*counters[act];
 }
 
-/* Of a service or a check that is gone already there is nothing to be done: the next reading has
- * it. */
+/* If a service or a check is gone already, nothing is to be done: the next read shows it. */
 static void on_written(void *context, const struct consul_answer *answer)
 {
     struct writing *writing = context;
@@ -302,13 +301,13 @@ static int send_op(struct consul_keeper *keeper, const struct agent_service_op *
     return r;
 }
 
-/* All is answered, or will not be sent. */
+/* All ops are answered, or will not be sent. */
 static void end_write(struct consul_keeper *keeper)
 {
     const struct consul_failure *failure = &keeper->failure;
     tell_error(keeper, failure->op ? failure->why : NULL, failure->remedy);
     if (failure->op)
-        keeper->renewed_ms = 0; /* what was refused is due again: a reading does not mend it */
+        keeper->renewed_ms = 0; /* what was refused is due again: a read does not fix it */
     keeper->phase = RESTING;
     keeper->known = false;
     timer_arm(keeper->timer, delay_of(keeper));
@@ -353,7 +352,7 @@ static int make_plan(struct consul_keeper *keeper)
         return r;
     if (!keeper->failure.op && !agent_services_same(&keeper->wanted, &services))
         backoff_reset(&keeper->backoff);
-    agent_services_diff_done(&keeper->diff); /* it names what goes now */
+    agent_services_diff_done(&keeper->diff); /* it refers to what is freed now */
     agent_services_done(&keeper->wanted);
     keeper->wanted = services;
     keeper->dirty = false;
@@ -383,7 +382,7 @@ static int compare(struct consul_keeper *keeper, int64_t now_ms)
     return 0;
 }
 
-/* Until a plan is due, a look at what is there, or a renewal. */
+/* Waits until a plan, a read or a renewal is due. */
 static void rest(struct consul_keeper *keeper)
 {
     const struct config *config = keeper->options.config;

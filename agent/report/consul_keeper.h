@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the services of Consul's agent on this node as they are planned: reads what it has, writes
- * the difference, and looks again. For agentd/part_consul.c.
+ * Keeps the services of the Consul agent on this node as planned: reads them, writes the
+ * difference, and reads them again. For agentd/part_consul.c.
  */
 #pragma once
 
@@ -16,12 +16,12 @@ struct consul_keeper;
 
 struct consul_keeper_options {
     sd_event *event;
-    struct consul_where where; /* what it names outlives the keeper */
+    struct consul_where where; /* its strings outlive the keeper */
     const struct config *config;
     struct status *status;
-    /* What is wanted now. Returns 0 or -ENOMEM. */
+    /* Makes the current plan. Returns 0 or -ENOMEM. */
     int (*plan)(void *context, struct agent_services *ret_services);
-    void (*changed)(void *context); /* the status is another */
+    void (*changed)(void *context); /* the status has changed */
     void *context;
 };
 
@@ -32,6 +32,6 @@ int consul_keeper_new(const struct consul_keeper_options *options,
 /* Something that the plan depends on may have changed. */
 void consul_keeper_invalidate(struct consul_keeper *keeper);
 
-/* What is registered stays. */
+/* Registered services stay registered. */
 void consul_keeper_free(struct consul_keeper *keeper);
 DEFINE_CLEANUP(struct consul_keeper *, consul_keeper_free);

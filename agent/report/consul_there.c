@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What Consul's agent has; see consul_there.h. Services are read first, then their checks. */
+/* The state of the Consul agent; see consul_there.h. Services are read first, then their checks. */
 #include "report/consul_there.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int add_there(void *context, const struct consul_agent_service *service)
     return vec_push(&reading->there->list, there);
 }
 
-/* Of the node, or else of a service that this agent registered. */
+/* Of the node, or of a service that this agent registered. */
 static int add_maintenance(struct consul_there *there, const struct consul_agent_check *check)
 {
     const struct agent_service_there key = { .id = check->service };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Keeps account of the Events that are wanted and those that were written; called by part_events.c.
+ * Tracks the Events that are wanted and those that were written; called by part_events.c.
  *
- * The API keeps an Event for an hour. So what was written is remembered for an hour beyond the end
- * of its cause: a cause that comes and goes is not told each time. Events are dropped rather than
- * waited for: after some tries in about a minute, or where there are too many. What was dropped is
- * tried again after an hour, if it is wanted still.
+ * The API keeps an Event for an hour. So a written Event is remembered for an hour beyond the end
+ * of its cause: a cause that recurs creates no Event each time. Events are dropped rather than
+ * retried for long: after some tries in about a minute, or if there are too many. A dropped Event
+ * is tried again after an hour, if it is still wanted.
  *
- * An Event is named after its cause (plan/nat/service_event.h), so a second create does no harm and
- * needs no read to find out: the agent needs no right but to create them.
+ * An Event's name is derived from its cause (plan/nat/service_event.h), so a second create has no
+ * effect and no read is needed: the agent needs only the right to create Events.
  */
 #include "report/event_keeper.h"
 
@@ -32,7 +32,7 @@ enum {
     MEMORY_MS = 60 * MINUTE_MS,
 };
 
-/* Of a few Events a minute, a storm of them, and a common failure. */
+/* Limits for a few Events a minute, for a burst of them, and for a common failure. */
 static const struct kube_writer_limits limits = {
     .queue = {
         .keys = 256,
@@ -57,9 +57,9 @@ struct event_keeper {
     struct event_keeper_options options;
     struct kube_client *client;
     struct kube_writer *writer;
-    struct sorted entries; /* struct entry *, which it owns */
+    struct sorted entries; /* struct entry *, owned */
     uint64_t dropped;
-    struct kube_writer_counts past; /* of writers that came before this one */
+    struct kube_writer_counts past; /* of earlier writers */
     char *node;
 };
 
@@ -96,7 +96,7 @@ static void drop(struct event_keeper *keeper, struct entry *entry)
     keeper->dropped++;
 }
 
-/* ---- What is written ---- */
+/* ---- Writes ---- */
 
 static void write_body(const struct event_keeper *keeper, const struct service_event *event,
                        const char *name, struct text *body)
@@ -130,7 +130,7 @@ static int make(void *context, const char *key, struct kube_write *write, struct
     return 1;
 }
 
-/* ---- What comes of it ---- */
+/* ---- Outcomes ---- */
 
 static void tell_fault(const struct event_keeper *keeper, const struct kube_result *result)
 {
@@ -156,7 +156,7 @@ static bool on_told(void *context, const char *key, const struct kube_told *told
         tell_fault(keeper, result);
     if (!entry)
         return false;
-    /* Of a namespace that is gone nobody needs to be told. */
+    /* The owner of a deleted namespace needs no Event. */
     if (written || result->outcome == KUBE_MISSING)
         set_state(entry, ENTRY_WRITTEN);
     else if (told->tries >= TRIES_MAX)
@@ -215,7 +215,7 @@ static void update_status(void *context)
         keeper->options.changed(keeper->options.context);
 }
 
-/* ---- What is wanted ---- */
+/* ---- Wanted Events ---- */
 
 static int entry_new(const struct service_event *event, struct entry **ret_entry)
 {
@@ -268,7 +268,7 @@ static int want(struct event_keeper *keeper, const struct service_event *event)
     return 0;
 }
 
-/* What was not written is forgotten with its cause; what was, an hour later. */
+/* An entry that was not written is dropped with its cause; one that was, an hour later. */
 static void forget(struct event_keeper *keeper)
 {
     int64_t now_ms = clock_mono_ms();
@@ -299,7 +299,7 @@ void event_keeper_want(struct event_keeper *keeper, const service_event_list *wa
     update_status(keeper);
 }
 
-/* Takes `config` over. */
+/* Takes ownership of `config`. */
 static int connect_to(struct event_keeper *keeper, struct kube_config *config)
 {
     CLEANUP(kube_client_freep) struct kube_client *client = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes Events of Services to the API: each cause once, however often it is planned, by create
- * only. That somebody has written it already, as another node or this one before a restart, is as
+ * Creates Events of Services in the API: each cause once, however often it is planned, by create
+ * only. An Event that exists already, from another node or from this one before a restart, is as
  * good.
  */
 #pragma once
@@ -17,20 +17,23 @@ struct event_keeper;
 
 struct event_keeper_options {
     sd_event *event;
-    struct kube_config *config; /* taken over, even on failure */
-    const char *node;           /* who says so; copied */
+    struct kube_config *config; /* ownership is taken, even on failure */
+    const char *node;           /* the reporting instance; copied */
     struct status *status;      /* ->writes is kept up to date; ->faults: "kubernetes", "events" */
-    void (*changed)(void *context); /* ->writes is another; may be NULL */
+    void (*changed)(void *context); /* ->writes has changed; may be NULL */
     void *context;
 };
 
 /* Returns 0 or -errno. */
 int event_keeper_new(const struct event_keeper_options *options, struct event_keeper **ret_keeper);
-/* Goes on by another kubeconfig, which is taken over; what was written stays so. 0 or -errno. */
+/*
+ * Continues with another kubeconfig, of which ownership is taken; written Events stay noted. 0 or
+ * -errno.
+ */
 int event_keeper_reconnect(struct event_keeper *keeper, struct kube_config *config);
 
 void event_keeper_free(struct event_keeper *keeper);
 DEFINE_CLEANUP(struct event_keeper *, event_keeper_free);
 
-/* All that is wanted now; copied. Without memory some of it is left for the next time. */
+/* All Events that are wanted now; copied. Without memory a part is left for the next call. */
 void event_keeper_want(struct event_keeper *keeper, const service_event_list *wanted);
