@@ -2,9 +2,9 @@
 /*
  * The allocator; see allocator.h.
  *
- * A Service that changed is looked at by itself. Pools, and Namespaces, which pools select by their
- * labels, concern everybody. A Node, or a Service of others, may have had an address that somebody
- * waits for; who lacks something is looked at in every update.
+ * A Service that changed is decided by itself. Pools, and Namespaces, which pools select by their
+ * labels, affect all Services. A Node, or a foreign Service, may have had an address that a Service
+ * waits for; Services that lack an address are decided in every update.
  */
 #include "pools/allocator.h"
 
@@ -14,7 +14,7 @@
 
 #include "base/macro.h"
 
-enum { DIRTY_MAX = 4096 }; /* beyond that, everything costs no more */
+enum { DIRTY_MAX = 4096 }; /* beyond that, an update of everything costs no more */
 
 static int ip_order(const void *a, const void *b)
 {
@@ -84,7 +84,7 @@ bool pool_allocator_is_due(const struct pool_allocator *allocator)
            allocator->assignments.stale;
 }
 
-/* What was given before, by the record. */
+/* The addresses that were assigned before, by the record. */
 static int list_recorded(const struct pool_allocator *allocator, struct sorted *ret_recorded)
 {
     for (size_t i = 0; i < allocator->assignments.rows.count; i++) {
@@ -96,7 +96,10 @@ static int list_recorded(const struct pool_allocator *allocator, struct sorted *
     return 0;
 }
 
-/* Those of a Service's status; what the record says is somebody's is for the update to judge. */
+/*
+ * Holds the addresses in a Service's status; the update decides about those that the record
+ * assigns.
+ */
 static int hold_status(struct pool_allocator *allocator, const struct service *service,
                        const struct sorted *recorded)
 {
@@ -112,7 +115,10 @@ static int hold_status(struct pool_allocator *allocator, const struct service *s
     return 0;
 }
 
-/* Before the first edit is judged: an edit while nobody looked takes from those who have it. */
+/*
+ * Before the first edit is judged: an edit that was made while no process ran also affects the
+ * Services that have the addresses.
+ */
 static int hold_statuses(struct pool_allocator *allocator,
                          const struct pool_allocator_inputs *inputs)
 {

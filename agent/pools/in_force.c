@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which edits of pools are taken over; see in_force.h.
+ * Which edits of pools are accepted; see in_force.h.
  *
- * All edits together are tried first, so that a range may move from one pool to another. If anybody
- * would lose an address by that, each is tried by itself, again and again until none passes any
- * more: one that makes room may come after one that needs it. A Service loses an address if the
- * pools in force let it have the address and those of the edit do not; what it gives up of its own
- * accord, by another request or another class, is no edit's fault.
+ * All edits together are tried first, so that a range may move from one pool to another. If any
+ * Service would lose an address by that, each edit is tried by itself, repeatedly until no further
+ * one passes: an edit that makes room may come after one that needs it. A Service loses an address
+ * if the pools in force permit the address and those of the edit do not; an address that it
+ * releases itself, by another request or another class, does not count.
  */
 #include "pools/in_force.h"
 
@@ -65,7 +65,7 @@ const struct object *pools_in_force_find(const struct pools_in_force *pools,
     return found ? *found : NULL;
 }
 
-/* A pool that is another in the store than in force. */
+/* A pool that differs between the store and the pools in force. */
 struct edit {
     const struct object *from, *to; /* NULL: there is none */
     bool taken;
@@ -115,7 +115,7 @@ static int find_edits(struct trial *trial, const object_list *wanted)
     return 0;
 }
 
-/* What is in force for a pool in force once these edits are; NULL: nothing. */
+/* What replaces a pool in force after these edits; NULL: nothing. */
 static const struct object *after_edit(const struct trial *trial, const struct object *pool,
                                        const struct edit *more)
 {
@@ -126,7 +126,7 @@ static const struct object *after_edit(const struct trial *trial, const struct o
     return pool;
 }
 
-/* The pools in force, with the edits that are taken over, and with one more. */
+/* The pools in force, with the accepted edits, and with one more. */
 static int list_with(const struct trial *trial, const struct edit *more, object_list *ret_list)
 {
     vec_each(struct object *, object, &trial->pools->objects) {
@@ -141,7 +141,7 @@ static int list_with(const struct trial *trial, const struct edit *more, object_
     return 0;
 }
 
-/* A Service that is not there, and may yet come, is asked nothing but whether there is a pool. */
+/* For a Service that is not in the store, and may yet be added, only the pool is checked. */
 static bool is_permitted(const struct trial *trial, const struct pool_table *table,
                          const struct service *service, const struct ip *ip)
 {
@@ -165,7 +165,7 @@ static bool loses(const struct trial *trial, const struct pool_table *after,
     return false;
 }
 
-/* Counts who would lose an address, and names the first of them. */
+/* Counts the Services that would lose an address, and names the first of them. */
 static int try_edit(struct trial *trial, struct edit *edit)
 {
     AUTOVEC object_list list = { 0 };
@@ -240,7 +240,7 @@ static int note_refused(struct pools_in_force *to, const struct edit *edit)
     return -ENOMEM;
 }
 
-/* What is in force from now on: copies, since the store's objects go with the next edit. */
+/* The next pools in force: copies, since the store's objects are freed at the next edit. */
 static int make_next(const struct trial *trial, struct pools_in_force *ret_next)
 {
     AUTOVEC object_list list = { 0 };
@@ -264,7 +264,7 @@ static int make_next(const struct trial *trial, struct pools_in_force *ret_next)
     return 0;
 }
 
-/* The objects in force stay where they are, unless others are in force: whoever borrows them. */
+/* The objects in force keep their addresses in memory unless they change: they are borrowed. */
 static bool take_over(struct pools_in_force *pools, struct pools_in_force *next,
                       const edit_list *edits)
 {

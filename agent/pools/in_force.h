@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pools that addresses are given out of: those of the store, but for edits that would take
- * Services their addresses. Such an edit is refused, and the pool stays as it was: first the
- * Services have to give the addresses up, or the edit has to leave them. Values, without kernel,
+ * The pools from which addresses are allocated: those of the store, except for edits that would
+ * take addresses from Services. Such an edit is refused, and the pool stays as it was: first the
+ * Services have to release the addresses, or the edit has to keep them. Values, without kernel,
  * clock or files; used by allocator.h, which owns them.
  */
 #pragma once
@@ -29,25 +29,26 @@ struct pools_in_force {
 
 void pools_in_force_done(struct pools_in_force *pools);
 
-/* A pool as it was in force at some earlier time; taken over, even on failure. 0 or -ENOMEM. */
+/* Adds a pool that was in force earlier; takes ownership, even on failure. 0 or -ENOMEM. */
 int pools_in_force_add(struct pools_in_force *pools, struct object *pool);
 
-/* Of whom an allocator's inputs (allocator.h) speak: all borrowed. */
+/* The Services of an allocator's inputs (allocator.h): all borrowed. */
 struct pool_holders {
     const struct store *store;
     const char *load_balancer_class;
-    bool keep_absent; /* Services that are not in the store hold theirs */
+    bool keep_absent; /* Services that are not in the store keep their addresses */
     const struct assignments *assignments;
 };
 
 /*
- * Takes over what has changed in the store, edit by edit, as far as nobody loses an address by it.
- * Returns 1 if others are in force now, which are other objects; 0; or -ENOMEM: then nothing has
- * changed.
+ * Accepts changes of the store, edit by edit, unless a Service would lose an address. Returns 1 if
+ * other objects are in force now; 0; or -ENOMEM: then nothing has changed.
  */
 int pools_in_force_update(struct pools_in_force *pools, const struct pool_holders *holders);
 
-/* The pool in force with the key of an object, or NULL. Borrowed until others are in force. */
+/*
+ * The pool in force with the key of an object, or NULL. Borrowed until the pools in force change.
+ */
 const struct object *pools_in_force_find(const struct pools_in_force *pools,
                                          const struct object *object);
 
@@ -55,5 +56,5 @@ const struct object *pools_in_force_find(const struct pools_in_force *pools,
 const struct refused_edit *pools_in_force_refused(const struct pools_in_force *pools,
                                                   const struct object *pool);
 
-/* A fault for each refused edit: whose addresses they are. */
+/* A fault for each refused edit, with the Services that hold the addresses. */
 void pools_in_force_faults(const struct pools_in_force *pools, struct faults *faults);

@@ -2,14 +2,15 @@
 /*
  * See outside.h. Called by agentd before each pass.
  *
- * As long as there is no pool, everything is served that a status names; when the first one comes,
- * what is named then and is in no pool is noted, in outside-pools.json of the state folder. Where
- * the pool came while no agent ran there is no such file: then what the kernel's export table has
- * is what was in service. An address is forgotten when a pool has it, or no Service names it.
+ * As long as there is no pool, every address in a status is served; when the first pool is added,
+ * the addresses that are in a status and in no pool are noted, in outside-pools.json of the state
+ * folder. If the pool was added while no agent ran there is no such file: then the addresses in the
+ * kernel's export table were in service. An address is dropped when a pool has it, or no Service
+ * has it in its status.
  *
- * Such addresses are marked in the store (service_address.kept): all planners go by that. A node
- * that came when there were pools already can't know what others have served before: it says what
- * it does not serve.
+ * Such addresses are marked in the store (service_address.kept), and all planners use that mark. A
+ * node that was added after the pools can't know which addresses other nodes have served before: it
+ * reports those that it does not serve.
  */
 #include "pools/outside.h"
 
@@ -37,11 +38,11 @@ struct outside_keeper {
     struct outside_options options;
     char *path;
     struct sorted noted; /* struct ip */
-    bool known; /* `noted` says what was served: by the file, or since there were no pools */
-    bool without_pools; /* at the last look */
-    bool late;          /* this node came after the pools: `noted` may lack what others serve */
-    bool due;           /* a look is due although nothing has changed */
-    bool unsaved;       /* the file lacks some of `noted` */
+    bool known;         /* `noted` has what was served: by the file, or since there were no pools */
+    bool without_pools; /* at the last check */
+    bool late;    /* this node was added after the pools: `noted` may lack what others serve */
+    bool due;     /* a check is due although nothing has changed */
+    bool unsaved; /* the file lacks some of `noted` */
 };
 
 static int order(const void *a, const void *b)
@@ -140,7 +141,7 @@ static bool is_announced(const struct outside_keeper *keeper, const struct ip *i
     return false;
 }
 
-/* What was in service before the first pool, of what a status names and no pool has now. */
+/* Whether an address in a status that no pool has now was in service before the first pool. */
 static bool was_served(const struct outside_keeper *keeper, const struct ip *ip)
 {
     if (keeper->known)
@@ -148,7 +149,7 @@ static bool was_served(const struct outside_keeper *keeper, const struct ip *ip)
     return keeper->without_pools || is_announced(keeper, ip);
 }
 
-/* The Services that the class of this agent has, one after the other. */
+/* The next Service of this agent's class. */
 static const struct service *next_service(const struct outside_keeper *keeper, size_t *cursor)
 {
     const struct object *object;
@@ -178,9 +179,9 @@ static int list_served(const struct outside_keeper *keeper, struct sorted *ret_s
 
 struct outsider {
     const struct service *service;
-    ip_list kept;             /* of its addresses outside of pools those that were served before */
-    struct text served, rest; /* these, and the others, in words */
-    bool stale;               /* the marks in the store are others */
+    ip_list kept;             /* its addresses outside of pools that were served before */
+    struct text served, rest; /* these, and the others, as text */
+    bool stale;               /* the marks in the store differ */
 };
 
 static void outsider_done(struct outsider *outsider)
@@ -254,7 +255,7 @@ static int keep_all(struct outside_keeper *keeper, struct faults *faults)
     return 0;
 }
 
-/* ---- Looks ---- */
+/* ---- Checks ---- */
 
 static bool is_changed(const struct outside_keeper *keeper, const struct sorted *served)
 {
@@ -264,7 +265,7 @@ static bool is_changed(const struct outside_keeper *keeper, const struct sorted 
     return changed;
 }
 
-/* What can't be written is told, and written at a later look. */
+/* A write error is reported, and the write is repeated at a later check. */
 static void write_noted(struct outside_keeper *keeper, struct faults *faults)
 {
     int r = save(keeper);
@@ -273,7 +274,7 @@ static void write_noted(struct outside_keeper *keeper, struct faults *faults)
         fault_raise(faults, keeper->path, pool_outside_unwritten, .reason = strerror(-r));
 }
 
-/* Some pools are there. */
+/* Called while there are pools. */
 static int look(struct outside_keeper *keeper, struct faults *faults)
 {
     AUTOSORTED struct sorted served = SORTED(struct ip, order);
@@ -292,7 +293,7 @@ static int look(struct outside_keeper *keeper, struct faults *faults)
     return keep_all(keeper, faults);
 }
 
-/* All is served that a status names, or that is in the ranges: nothing is outside. */
+/* Every address that is in a status, or in the ranges, is served: none is outside. */
 static void forget(struct outside_keeper *keeper)
 {
     if (keeper->known && unlink(keeper->path) < 0 && errno != ENOENT)
@@ -300,7 +301,7 @@ static void forget(struct outside_keeper *keeper)
     sorted_clear(&keeper->noted);
     keeper->known = keeper->unsaved = false;
     keeper->late = false;
-    /* Ranges let in no more than they say: what was in service behind them the kernel knows. */
+    /* Ranges admit only their own addresses: the kernel's routes show what was in service. */
     keeper->without_pools = keeper->options.config->services.load_balancer_ips.count == 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses that were served before there was any IPAddressPool, and that are in none since.
+ * Addresses that were in service before the first IPAddressPool, and that are in no pool since.
  *
- * Where there are pools, an address that a status merely names is served only if it is of one. The
- * first pool must not take out of the network what was in service: these addresses stay, and a
- * fault names them until somebody decides.
+ * Where there are pools, an address in a status is served only if it is in a pool. The first pool
+ * must not interrupt addresses that were in service: they stay, and a fault names them until the
+ * operator decides.
  */
 #pragma once
 
@@ -21,17 +21,17 @@ struct outside_options {
     const struct config *config;
     struct store *store;
     struct status *status;       /* ->source is read; ->faults: "pools", group "outside" */
-    const struct sorted *routes; /* struct route: of the kernel; asked at the start */
+    const struct sorted *routes; /* struct route: of the kernel; read at the start */
 };
 
-/* Reads what the state folder says. Returns 0 or -ENOMEM. */
+/* Reads the record in the state folder. Returns 0 or -ENOMEM. */
 int outside_keeper_new(const struct outside_options *options, struct outside_keeper **ret_keeper);
 void outside_keeper_free(struct outside_keeper *keeper);
 DEFINE_CLEANUP(struct outside_keeper *, outside_keeper_free);
 
 /*
- * Before each pass: marks the Services of such addresses as looked after. Returns 0 or -ENOMEM: the
- * next call looks at everything.
+ * Called before each pass: marks such addresses of Services as kept. Returns 0 or -ENOMEM: the next
+ * call is over everything.
  */
 int outside_keeper_run(struct outside_keeper *keeper);
 

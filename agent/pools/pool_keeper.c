@@ -2,17 +2,18 @@
 /*
  * LoadBalancer addresses in manifest mode; see pool_keeper.h.
  *
- * The file addresses.json of the state folder has what neither the folder nor the kernel can tell:
- * which Service was given which address, which addresses rest, and the pools in force, since an
+ * The file addresses.json of the state folder has what neither the folder nor the kernel has: the
+ * assignments of addresses to Services, the addresses in cooldown, and the pools in force, since an
  * edit that was made while no agent ran may be refused, too. It is written before the addresses are
- * served, so that no crash makes them others, and once more beside it (addresses.json.copy): where
- * neither can be read, nothing is guessed. Then what statuses and NAT's maps say is known, and who
- * lacks an address waits. One that the kernel announces and nobody is known to have stays
- * announced, and is given to nobody, until somebody decides about it.
+ * served, so that a crash does not change them, and again as a copy beside it
+ * (addresses.json.copy): if neither can be read, nothing is guessed. Then only the addresses in
+ * statuses and in NAT's maps are known, and a Service without an address waits. An address that the
+ * kernel announces and whose owner is unknown stays announced, and is not allocated, until the
+ * operator decides.
  *
- * A file that was read anew brings its Services without addresses. They get the same ones back
+ * A file that was read anew contains its Services without addresses. They get the same ones again
  * before the pass that follows, which therefore finds nothing changed. While a manifest has been
- * broken since the start, the Services that may be in it keep what they have.
+ * broken since the start, the Services that may be in it keep their addresses.
  */
 #include "pools/pool_keeper.h"
 
@@ -41,7 +42,7 @@ struct given {
     const struct service *service;
 };
 
-/* What is known of who was given what. */
+/* What is known of the assignments. */
 enum record {
     RECORD_KNOWN,
     RECORD_NONE,    /* there is none */
@@ -55,10 +56,10 @@ struct pool_keeper {
     struct pool_allocator allocator;
     char *path, *copy; /* the record, and its second copy */
     enum record record;
-    bool recovered; /* it was asked of the kernel whose the addresses are that it announces */
-    bool blind;     /* and it did not know */
+    bool recovered; /* the owners of the addresses that the kernel announces were looked up */
+    bool blind;     /* some owners are unknown */
     bool keep_absent;
-    bool unsaved;            /* the file is not there yet, or says something older */
+    bool unsaved;            /* the file does not exist yet, or is older */
     uint64_t saved_version;  /* of the allocator in the file */
     VEC(struct given) given; /* during a run */
     bool failed;             /* likewise: no memory for one of them */
@@ -71,9 +72,9 @@ static void tell(const struct pool_keeper *keeper, const char *group, const stru
         log_error("no memory to keep the faults of pools");
 }
 
-/* ---- The record, when it is read ---- */
+/* ---- Reading the record ---- */
 
-/* The content of a file that can't be read, kept beside it under the time of its last change. */
+/* Keeps the content of a file that can't be read beside it, under the time of its last change. */
 static void keep_aside(const char *path)
 {
     struct stat st;
@@ -105,7 +106,7 @@ static int read_one(struct pool_keeper *keeper, const char *path, struct faults 
     return -EBADMSG;
 }
 
-/* The record or else its second copy; neither is the state of a fresh installation. */
+/* The record, or else its second copy; if there is neither, this is a fresh installation. */
 static int load(struct pool_keeper *keeper)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -171,8 +172,8 @@ static int write_record(const struct pool_keeper *keeper)
 }
 
 /*
- * What can't be written is given all the same, and said: the folder says what is to be served, and
- * a full disk is no reason to serve less.
+ * Addresses that can't be recorded are assigned all the same, with a fault: the manifests decide
+ * what is to be served, and a full disk is no reason to serve less.
  */
 static void save(struct pool_keeper *keeper)
 {
@@ -186,8 +187,8 @@ static void save(struct pool_keeper *keeper)
 }
 
 /*
- * What the Service is to have, and of what its status says in the folder the addresses of no pool:
- * whether these are served is for services.loadBalancerIPs to say, as ever.
+ * The addresses assigned to the Service, and those in its status in the folder that are in no pool:
+ * services.loadBalancerIPs decides whether these are served, as without pools.
  */
 static int list_addresses(const struct pool_keeper *keeper, const struct given *given,
                           ip_list *ret_ips, bool *ret_own, bool *ret_same)
@@ -223,7 +224,7 @@ static bool is_said(const struct service *service, const struct ip *ip)
     return false;
 }
 
-/* What its status in the manifest says and it is not given. 0 or -ENOMEM. */
+/* The addresses in its status in the manifest that are not assigned to it. 0 or -ENOMEM. */
 static int list_unheeded(const struct given *given, struct text *out)
 {
     char ip[IP_STRLEN];
@@ -256,7 +257,7 @@ static int give_one(struct pool_keeper *keeper, const struct given *given)
     return r < 0 ? r : 0;
 }
 
-/* Puts the addresses into the store, where they are not there yet. */
+/* Puts the addresses into the store where they are missing. */
 static int give(struct pool_keeper *keeper)
 {
     if (keeper->failed)
@@ -269,7 +270,7 @@ static int give(struct pool_keeper *keeper)
     return 0;
 }
 
-/* Statuses of manifests that are not followed: until they say something else. */
+/* Reports statuses of manifests that are not followed, until they change. */
 static void tell_unheeded(const struct pool_keeper *keeper)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -322,7 +323,7 @@ static int update(struct pool_keeper *keeper)
     return r;
 }
 
-/* ---- While it is not known who was given what ---- */
+/* ---- While the assignments are unknown ---- */
 
 static bool is_service_route(const struct pool_keeper *keeper, const struct route *route)
 {
@@ -331,7 +332,10 @@ static bool is_service_route(const struct pool_keeper *keeper, const struct rout
            route->protocol <= ROUTE_PROTOCOL_CLASS_LAST && route->protocol != ROUTE_PROTOCOL_GUARD;
 }
 
-/* An address of a pool that the kernel announces and no object names: it was given to somebody. */
+/*
+ * An address of a pool that the kernel announces and that no object has: it was assigned to a
+ * Service.
+ */
 static bool is_unclaimed(const struct pool_keeper *keeper, const struct route *route)
 {
     size_t count;
@@ -354,8 +358,8 @@ static int hold_for(const char *namespace, const char *name, void *with)
 }
 
 /*
- * Whose the addresses are that the kernel announces: NAT's maps name the Services. Where they say
- * nothing, an address is nobody's to give. Returns 0 or -ENOMEM.
+ * Finds the owners of the addresses that the kernel announces: NAT's maps name the Services. If
+ * they do not, an address can't be allocated. Returns 0 or -ENOMEM.
  */
 static int recover(struct pool_keeper *keeper)
 {
@@ -383,7 +387,7 @@ static bool is_announced(const struct pool_keeper *keeper, const struct ip *ip)
     return false;
 }
 
-/* Somebody has decided: an object names the address, or its route was removed. */
+/* The operator has decided: an object has the address, or its route was removed. */
 static void end_unowned(struct pool_keeper *keeper)
 {
     struct sorted *unowned = &keeper->allocator.unowned;
@@ -423,8 +427,8 @@ static void tell_record(const struct pool_keeper *keeper)
     tell(keeper, "record", &faults);
 }
 
-/* A record that is gone, where NAT's maps say whose the addresses are, or there are none, is known:
- * a first start, too. */
+/* A missing record counts as known if NAT's maps name the owners of all addresses, or there are no
+ * addresses: as at a first start. */
 static int judge_record(struct pool_keeper *keeper)
 {
     int r = keeper->record != RECORD_KNOWN && !keeper->recovered ? recover(keeper) : 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives Services of the manifest folder LoadBalancer addresses out of its pools (pools.allocate),
- * where no API and no controller do it.
+ * Allocates LoadBalancer addresses to Services of the manifest folder from its pools
+ * (pools.allocate), where there is no API and no controller.
  *
- * The allocator decides (pools/allocator.h); the keeper notes in the state folder who has what, and
- * then puts the addresses into the store as those of the Services' statuses. Every planner reads
- * them from there, as it reads those of a cluster.
+ * The allocator decides (pools/allocator.h); the keeper records the assignments in the state
+ * folder, and then puts the addresses into the store as those of the Services' statuses. Every
+ * planner reads them from there, as it reads those of a cluster.
  */
 #pragma once
 
@@ -22,25 +22,25 @@ struct pool_keeper_options {
     struct store *store;
     struct status *status;       /* ->source is read; ->faults: "pools" */
     const struct sorted *routes; /* struct route: of the kernel */
-    /* Calls `each` with every Service that this node has served at an address; -ENODATA: nobody
-     * knows. */
+    /* Calls `each` with every Service that this node has served at an address; -ENODATA: that is
+     * not known. */
     int (*each_owner)(void *context, const struct ip *ip,
                       int (*each)(const char *namespace, const char *name, void *with), void *with);
-    void *context; /* of it */
+    void *context; /* of each_owner */
 };
 
-/* Reads what the state folder says; what can't be read is a fault. Returns 0 or -errno. */
+/* Reads the record in the state folder; one that can't be read is a fault. Returns 0 or -errno. */
 int pool_keeper_new(const struct pool_keeper_options *options, struct pool_keeper **ret_keeper);
 void pool_keeper_free(struct pool_keeper *keeper);
 DEFINE_CLEANUP(struct pool_keeper *, pool_keeper_free);
 
 /*
- * Gives addresses, by what has changed in the store since the last pass. To be called before each
- * pass. Returns 0; or -ENOMEM: the next call looks at everything.
+ * Allocates addresses for what has changed in the store since the last pass. To be called before
+ * each pass. Returns 0; or -ENOMEM: the next call is over everything.
  */
 int pool_keeper_run(struct pool_keeper *keeper);
 
-/* A reload. */
+/* Applies a reloaded configuration. */
 void pool_keeper_set_config(struct pool_keeper *keeper, const struct config *config);
 
 const struct pool_allocator *pool_keeper_allocator(const struct pool_keeper *keeper);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An allocator's memory as JSON; see state.h. A pool is a string that holds the object as JSON,
- * since an object is decoded of a document of its own.
+ * An allocator's state as JSON; see state.h. A pool is a string that contains the object as JSON,
+ * since an object is decoded from a document of its own.
  */
 #include "pools/state.h"
 
@@ -88,7 +88,7 @@ void allocator_state_write(const struct pool_allocator *allocator,
     text_add_char(out, '\n');
 }
 
-/* Versions before the first one that is told apart had none. */
+/* Versions before the first numbered one had no number. */
 static int check_version(const struct document *document, struct faults *faults)
 {
     int64_t version = STATE_VERSION;
