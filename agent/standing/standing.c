@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Drain, withdrawal, and the node that is gone; see standing.h.
+ * Drain, withdrawal, and removal of the node; see standing.h.
  *
- * Timers: the end of the running phase, and the end of waiting for a deleted Node object.
+ * Timers: the end of the current phase, and the end of waiting for a deleted Node object.
  */
 #include "standing/standing.h"
 
@@ -29,10 +29,10 @@ struct standing_keeper {
     struct timer *phase_timer, *node_timer;
     bool waiting_for_node;
     bool unknown;            /* no Node has this node's name, and none ever had */
-    int64_t announce_for_ms; /* what this drain was given; -1: as configured */
+    int64_t announce_for_ms; /* as given for this drain; -1: as configured */
 };
 
-/* What the state folder keeps. */
+/* The record in the state folder. */
 struct kept {
     enum standing_phase phase;
     bool node_seen;
@@ -62,7 +62,7 @@ static char *state_path(const struct standing_keeper *keeper)
     return text_format("%s/standing.json", keeper->config->paths.state);
 }
 
-/* As it is now. */
+/* The current record. */
 static struct kept kept_now(const struct standing_keeper *keeper)
 {
     const struct standing_status *status = &keeper->options.status->standing;
@@ -141,7 +141,7 @@ static void take(struct standing_keeper *keeper, const struct kept *kept)
     keeper->announce_for_ms = kept->announce_for_ms;
 }
 
-/* Why the file does not count, and what that means: nothing was said of a drain. */
+/* Reports why the file is ignored, and the consequence: a drain is not known. */
 static void tell_unread(const char *path, const struct faults *why, struct faults *faults)
 {
     vec_each(const struct fault, fault, &why->list)
@@ -150,7 +150,7 @@ static void tell_unread(const char *path, const struct faults *why, struct fault
     faults->incomplete |= why->incomplete;
 }
 
-/* No file is the state of a fresh installation. */
+/* Without a file, this is a fresh installation. */
 static int load(struct standing_keeper *keeper, struct faults *faults)
 {
     AUTOFREE char *path = state_path(keeper);
@@ -179,7 +179,7 @@ static void tell(struct standing_keeper *keeper)
     keeper->options.changed(standing_now(keeper), keeper->options.context);
 }
 
-/* Begins a phase that was saved; the ones that end by themselves get their timer. */
+/* Begins a phase that was saved; phases that end by themselves get their timer. */
 static void enter(struct standing_keeper *keeper, enum standing_phase phase)
 {
     struct standing_status *status = &keeper->options.status->standing;
@@ -212,13 +212,13 @@ static int change(struct standing_keeper *keeper, const struct kept *kept)
         return r;
     take(keeper, kept);
     enter(keeper, kept->phase);
-    /* The operator has said what this node is to be, whatever could not be read at the start. */
+    /* The operator has set the state of this node, whatever could not be read at the start. */
     (void)fault_book_replace(keeper->options.status->faults, "routes", "standing", NULL,
                              clock_wall_ms());
     return 0;
 }
 
-/* It is under way, or done: what the operator adds to that. */
+/* A drain is under way or done: the operator's arguments are added. */
 static int add_words(struct standing_keeper *keeper, const struct standing_words *words)
 {
     struct kept kept = kept_now(keeper);
@@ -266,7 +266,9 @@ int standing_undrain(struct standing_keeper *keeper)
     return change(keeper, &kept);
 }
 
-/* A phase that can't be written must not stop the drain: a restart begins the old one anew. */
+/*
+ * A phase that can't be written must not stop the drain: after a restart the old phase begins anew.
+ */
 static void on_phase_end(void *context)
 {
     struct standing_keeper *keeper = context;
@@ -302,7 +304,7 @@ static void on_node_gone(void *context)
     tell(keeper);
 }
 
-/* Somebody may have emptied the folder. */
+/* Writes the file again if it was deleted. */
 static void keep_file(const struct standing_keeper *keeper)
 {
     const struct kept kept = kept_now(keeper);
@@ -349,7 +351,7 @@ void standing_set_config(struct standing_keeper *keeper, const struct config *co
     keeper->config = config;
     if (!renamed || status->node_gone)
         return;
-    status->node_seen = keeper->waiting_for_node = false; /* that was another Node */
+    status->node_seen = keeper->waiting_for_node = false; /* the known one was another Node */
     timer_disarm(keeper->node_timer);
     report_node(keeper);
 }
