@@ -3,6 +3,7 @@
 so. Without its notifications that would take minutes, and the waiting here ends sooner."""
 
 import signal
+import time
 
 import pytest
 from lab import wait, wait_equal
@@ -84,4 +85,25 @@ def test_the_name_of_svc0_is_taken(lab):
     assert lab.tor.via(node.block4) == {node.role}
     node.configure("link del svc0")
     announced(lab, web, node)
+    wait_equal(agent.faults, [], "no fault left")
+
+
+def test_what_is_due_without_svc0_waits(lab):
+    """A Service that is leaving when the name is taken makes no pass follow the other."""
+    [node] = lab.nodes
+    web = Service(lab)
+    web.write(pods(lab, "one")["one1"])
+    [agent] = start(lab)
+    announced(lab, web, node)
+    node.configure("link add taken0 type bridge")
+    web.delete()
+    announced(lab, web)
+    agent.process.send_signal(signal.SIGSTOP)
+    node.configure("link del svc0", "link set taken0 name svc0")
+    agent.process.send_signal(signal.SIGCONT)
+    wait(lambda: "nat-svc0-foreign" in {fault["code"] for fault in agent.faults()}, "the fault")
+    passes, begun = agent.json("status")["routes"]["passes"], time.monotonic()
+    wait(lambda: time.monotonic() > begun + 4, "the time at which it would have left", 10)
+    assert agent.json("status")["routes"]["passes"] - passes < 10
+    node.configure("link del svc0")
     wait_equal(agent.faults, [], "no fault left")

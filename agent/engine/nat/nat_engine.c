@@ -282,7 +282,7 @@ static void publish(struct engine *engine, struct round *round)
     nat_state_drop_updates(nat);
     vec_done(&nat->work.keys);
     nat->work = (struct nat_work){ 0 };
-    if (round->error == 0 && !nat_proving_goes_on(nat))
+    if (round->error == 0 && (!is_usable(nat) || !nat_proving_goes_on(nat)))
         plan_retry(nat, round->now_ms);
 }
 
@@ -290,6 +290,8 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct nat_engine *nat = (const struct nat_engine *)engine;
     (void)now_ms;
+    if (!is_usable(nat)) /* what is due waits until it can be written */
+        return nat->retry_ms;
     int64_t next = MIN(nat->retry_ms, nat_paths_next_ms(&nat->paths));
     vec_each(const struct nat_retired, retired, &nat->retired)
         next = MIN(next, retired->due_ms);
@@ -299,6 +301,8 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 static enum progress progress(const struct engine *engine)
 {
     const struct nat_engine *nat = (const struct nat_engine *)engine;
+    if (!is_usable(nat))
+        return PROGRESS_DONE;
     if (nat_proving_goes_on(nat))
         return PROGRESS_AT_ONCE;
     return nat->retired.count ? PROGRESS_LATER : PROGRESS_DONE;
